@@ -1,0 +1,178 @@
+"""+ - * / sqrt and fma, each the exact real result rounded once, in every direction, for arrays.
+
+The plan of every operation: the result in fp64 and the sign of what that lost (hi, lo), rounded to odd, then rounded
+to the format by `round_array`; rounding to odd makes the first rounding harmless (error_free.py). The shortcut: for
+nearest directions, operands and result of p bits with 2p + 2 <= 53, plain fp64 is already harmless (Figueroa 1995), not
+for fma, not for directed directions. fp64 results in nearest-even are the host's own; other fp64 results, and operands
+whose size would break the error-free steps, go element by element through exact_arithmetic.py.
+
+Special values follow IEEE 754-2019, clause 6 and 7: fp64 gives them, silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from precdiff.formats import Array, carrier
+from precdiff.rounding.array import round_array
+from precdiff.rounding.error_free import round_to_odd, two_product, two_sum
+from precdiff.rounding.exact_arithmetic import EXACT
+from precdiff.rounding.rounding import Rounding
+
+Pair = tuple[Array, Array]
+Rng = np.random.Generator | None
+
+
+def add(a: object, b: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return a + b rounded once.
+
+    >>> add([1.0], [2.0**-24], Rounding("fp16", "up")).tolist()
+    [1.0009765625]
+    """
+    return _rounded_once("add", (a, b), rounding, rng)
+
+
+def subtract(a: object, b: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return a - b rounded once.
+
+    >>> subtract([1.0], [1.0], Rounding("fp16", "down")).tolist()
+    [-0.0]
+    """
+    return _rounded_once("subtract", (a, b), rounding, rng)
+
+
+def multiply(a: object, b: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return a * b rounded once.
+
+    >>> multiply([3.0], [1.5], Rounding("fp16")).tolist()
+    [4.5]
+    """
+    return _rounded_once("multiply", (a, b), rounding, rng)
+
+
+def divide(a: object, b: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return a / b rounded once.
+
+    >>> divide([1.0], [3.0], Rounding("bf16")).tolist()
+    [0.333984375]
+    """
+    return _rounded_once("divide", (a, b), rounding, rng)
+
+
+def sqrt(a: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return the square root of a rounded once.
+
+    >>> sqrt([2.0], Rounding("fp16", "toward-zero")).tolist()
+    [1.4140625]
+    """
+    return _rounded_once("sqrt", (a,), rounding, rng)
+
+
+def fma(a: object, b: object, c: object, rounding: Rounding, rng: Rng = None) -> Array:
+    """Return a * b + c rounded once.
+
+    >>> fma([64 * (1 + 2.0**-18)], [1 - 2.0**-18], [2.0**30 + 128], Rounding("fp32")).tolist()
+    [1073741952.0]
+    """
+    return _rounded_once("fma", (a, b, c), rounding, rng)
+
+
+def _rounded_once(name: str, operands: tuple[object, ...], rounding: Rounding, rng: Rng) -> Array:
+    sources = [carrier(operand) for operand in operands]
+    wide = list(np.broadcast_arrays(*(source.astype(np.float64, copy=False) for source in sources)))
+    with np.errstate(all="ignore"):
+        if _plain_is_harmless(name, sources, rounding):
+            return round_array(_PLAIN[name](*wide), rounding, rng)
+        if rounding.format.p > 51:
+            return _elementwise(name, wide, rounding, rng)
+        hi, lo = _ERROR_FREE[name](*wide)
+        odd = _with_sign_of_zero(name, round_to_odd(hi, lo), wide, rounding)
+        result = round_array(odd, rounding, rng)
+        if all(source.dtype.itemsize < 8 for source in sources):
+            return result
+        return _repair_extremes(name, wide, hi, result, rounding, rng)
+
+
+def _plain_is_harmless(name: str, sources: list[Array], rounding: Rounding) -> bool:
+    """Say whether one fp64 operation followed by `round_array` rounds as if once."""
+    fmt = rounding.format
+    if fmt.name == "fp64":
+        return rounding.direction == "nearest-even" and name != "fma"
+    narrow = all(source.dtype.itemsize < 8 for source in sources)
+    if not (narrow and rounding.is_nearest) or name == "fma":
+        return False
+    return name not in ("add", "subtract") or fmt.p == 24 or all(_has_width(source, fmt.p) for source in sources)
+
+
+def _has_width(source: Array, p: int) -> bool:
+    """Say whether every float32 element has at most p significand bits."""
+    below = np.uint32(2 ** (24 - p) - 1)
+    return not np.bitwise_and(np.asarray(source, np.float32).view(np.uint32), below).any()
+
+
+_PLAIN: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "sqrt": np.sqrt,
+}
+
+
+def _divide_with_remainder(a: Array, b: Array) -> Pair:
+    quotient = a / b
+    product, error = two_product(quotient, b)
+    remainder = (a - product) - error
+    return quotient, np.where(np.signbit(b), -remainder, remainder)
+
+
+def _sqrt_with_remainder(a: Array) -> Pair:
+    root = np.sqrt(a)
+    square, error = two_product(root, root)
+    return root, (a - square) - error
+
+
+def _fma_in_two(a: Array, b: Array, c: Array) -> Pair:
+    """Exact for float32 factors, whose product fp64 holds; wider factors are left to `_repair_extremes`."""
+    return two_sum(a * b, c)
+
+
+_ERROR_FREE: dict[str, Callable[..., Pair]] = {
+    "add": two_sum,
+    "subtract": lambda a, b: two_sum(a, -b),
+    "multiply": two_product,
+    "divide": _divide_with_remainder,
+    "sqrt": _sqrt_with_remainder,
+    "fma": _fma_in_two,
+}
+
+
+def _with_sign_of_zero(name: str, result: Array, operands: list[Array], rounding: Rounding) -> Array:
+    """Give an exact sum of opposite numbers the sign IEEE 754-2019, 6.3 asks for: -0 when rounding down, else +0."""
+    if rounding.direction != "down" or name not in ("add", "subtract", "fma"):
+        return result
+    first, second = (operands[0] * operands[1], operands[2]) if name == "fma" else operands
+    opposite = np.signbit(first) != (np.signbit(second) ^ (name == "subtract"))
+    return np.where((result == 0) & opposite, -0.0, result)
+
+
+def _repair_extremes(name: str, operands: list[Array], hi: Array, result: Array, rounding: Rounding, rng: Rng) -> Array:
+    """Redo exactly the elements with fp64 operands for which the error-free steps are not sure to hold."""
+    if name == "fma":
+        return _elementwise(name, operands, rounding, rng)
+    size = np.abs(np.stack([*operands, hi]))
+    doubtful = (((size < 2.0**-900) & (size > 0)) | (size > 2.0**900)).any(axis=0) | ((hi == 0) & (name != "add"))
+    if not doubtful.any():
+        return result
+    result = result.copy()
+    result[doubtful] = _elementwise(name, [operand[doubtful] for operand in operands], rounding, rng)
+    return result
+
+
+def _elementwise(name: str, operands: list[Array], rounding: Rounding, rng: Rng) -> Array:
+    exact = EXACT[name]
+    rows = zip(*(operand.ravel().tolist() for operand in operands), strict=True)
+    values = [exact(row, rounding, rng) for row in rows]
+    return np.array(values, rounding.format.carrier).reshape(operands[0].shape)
