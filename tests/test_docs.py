@@ -1,7 +1,7 @@
 """Every example of README.md and docs/ runs. How to write one:
 
-    ```python     with `>>>`: a doctest (`...` stands for any text); without: executed. The blocks of a page share names.
-    ```console    each line `$ precdiff ...` runs as the command would; other `$` lines are for the reader. Lines below a
+    ```python     with `>>>`: a doctest (`...` stands for any text); without: executed. Blocks of a page share names.
+    ```console    each line `$ precdiff ...` runs as a command; other `$` lines are for the reader. Lines below a
                   command are its output, stdout and stderr together, compared as a doctest's; none: not compared.
                   A line ending in a backslash goes on in the next. No pipes: there is no shell.
 
@@ -10,7 +10,7 @@ On the line before a block:
     <!-- exit: 0 1 -->           exit codes of the block's precdiff commands, in order; those not stated are 0
     <!-- not run: reason -->     the block is for the reader only
 
-A page runs from top to bottom in an empty folder that holds a copy of dumps/. docs/decisions/ is history and is not run.
+A page runs from top to bottom in an empty folder that holds a copy of dumps/. docs/decisions/ is not run.
 """
 
 import contextlib
