@@ -45,4 +45,4 @@ samples: $(VENV)/.installed
 	$(BIN)/python dumps/make_samples.py
 
 bench: $(VENV)/.installed-test
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
