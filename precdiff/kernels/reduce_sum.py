@@ -1,0 +1,13 @@
+"""reduce_sum(x): the sum along an axis in the profile's order and accumulator."""
+
+from __future__ import annotations
+
+from precdiff.kernels.kernel import backward, kernel
+from precdiff.machine import Tensor
+from precdiff.ops import sum_
+
+
+@kernel(limit=backward(4), examples={"x": "uniform(0,1,shape=(8,1024))"})
+def reduce_sum(x: Tensor, *, axis: int = -1, acc: str = "") -> Tensor:
+    """The sum along `axis`; `acc` is the accumulator's format, the profile's by default."""
+    return sum_(x, axis=axis, acc=acc or None)

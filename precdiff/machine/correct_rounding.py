@@ -1,0 +1,96 @@
+"""Elementary functions rounded once, by Ziv's strategy: an enclosure first, more bits only where it cannot decide.
+
+Rung 1 is the row's fp64 interval twin at the given points: where both ends round alike the result is proven. The few
+doubtful elements go through balls of doubling precision. What 1,200 bits do not separate from a rounding boundary is taken
+to lie on it (x^y can; exp, log, tanh, erf cannot at rational points other than their trivial ones): the format's tie rule
+decides. Never what libm gave: results are the same on every host. Source: Ziv 1991; Muller, Elementary Functions, 12.
+
+A unary function of a 16-bit format is computed once for all of its codes and looked up.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+from precdiff.formats import Format, from_bits, to_bits
+from precdiff.machine.ball import bounds, enter_float, evaluate
+from precdiff.ops.op import OPS, Elementwise
+from precdiff.rounding import Rounding, round_array, round_exact
+
+#: elements from which the table of a 16-bit format pays for itself
+_TABLE_FROM = 4096
+_CAP = 1200
+
+
+def correctly_rounded(op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding) -> np.ndarray:
+    """op(*arrays) rounded once, as carriers of `rounding.format`; operands are carriers of `formats`."""
+    tabulated = len(arrays) == 1 and formats[0].bits <= 16 and arrays[0].size >= _TABLE_FROM
+    if tabulated and rounding.direction != "stochastic":
+        return np.asarray(_table(op.name, formats[0], rounding)[to_bits(arrays[0], formats[0])])
+    return _evaluated(op, arrays, rounding)
+
+
+@functools.lru_cache(maxsize=64)
+def _table(name: str, format: Format, rounding: Rounding) -> np.ndarray:
+    op = OPS[name]
+    assert isinstance(op, Elementwise)
+    codes = np.arange(2**format.bits, dtype=format.storage)
+    return _evaluated(op, [from_bits(codes, format)], rounding)
+
+
+def _evaluated(op: Elementwise, arrays: Sequence[np.ndarray], rounding: Rounding) -> np.ndarray:
+    wide = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in arrays))
+    with np.errstate(all="ignore"):
+        lo, hi = op.enclose(*((a, a) for a in wide))
+    # an overflowed bound is unbounded, not an infinity
+    overflow = np.finfo(np.float64).max
+    lo, hi = (np.where(np.isinf(end) & (lo != hi), np.copysign(overflow, end), end) for end in (lo, hi))
+    result, other = round_array(lo, rounding), round_array(hi, rounding)
+    doubtful = (result != other) | (np.signbit(result) != np.signbit(other)) | (np.abs(hi) == overflow)
+    doubtful &= ~(np.isnan(result) & np.isnan(other))
+    if doubtful.any():
+        result = np.array(result)
+        rows = zip(*(a[doubtful].tolist() for a in wide), strict=True)
+        result[doubtful] = [_settled(op, row, rounding) for row in rows]
+    return result
+
+
+def _settled(op: Elementwise, args: Sequence[float], rounding: Rounding) -> float:
+    """One element, by balls of doubling precision."""
+    bits = 80
+    while True:
+        with flint.ctx.workprec(bits):
+            value = evaluate(op, *(enter_float(a) for a in args))
+            if isinstance(value, float):
+                return round_exact(value, rounding)
+            ends = bounds(value) if value.is_finite() else None
+        if ends is not None and ends[0] == ends[1] == 0:
+            return round_exact(_signed_zero(op, args), rounding)
+        low, high = (round_exact(end, rounding) for end in ends) if ends else (0.0, 1.0)
+        if low == high:
+            return low
+        if bits > _CAP:
+            return round_exact(_boundary(ends, rounding), rounding)
+        bits *= 2
+
+
+def _signed_zero(op: Elementwise, args: Sequence[float]) -> float:
+    """An exact zero has the sign the host's function gives it: tanh(-0) is -0, log(1) is +0."""
+    with np.errstate(all="ignore"):
+        return float(np.copysign(0.0, op.host(*(np.float64(a) for a in args))))
+
+
+def _boundary(ends: Any, rounding: Rounding) -> Fraction:
+    """The number of at most p + 2 bits inside the ball: a tie or a representable value."""
+    if ends is None:
+        raise ArithmeticError("no precision gave a finite ball for a finite operand")
+    middle = (ends[0] + ends[1]) / 2
+    shift = rounding.format.p + 2 - (abs(middle.numerator).bit_length() - middle.denominator.bit_length())
+    scale = Fraction(2) ** shift
+    return Fraction(round(middle * scale)) / scale

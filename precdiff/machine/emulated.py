@@ -1,0 +1,130 @@
+"""EmulatedMachine: what the device gives. Values are carriers of their format; every rounding is the profile's.
+
+One plane a tensor. Elementwise arithmetic is the exact result rounded once, elementary functions likewise or by the
+profile's documented approximation, sums and matrix products in the profile's order and accumulator. Nothing here knows a
+device: it asks the profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from precdiff.device import DeviceProfile
+from precdiff.errors import KernelError
+from precdiff.formats import Format, get_format
+from precdiff.machine.correct_rounding import correctly_rounded
+from precdiff.machine.machine import Machine, Planes
+from precdiff.machine.realarray import RealArray, exactly
+from precdiff.machine.tensor import Tensor
+from precdiff.ops.op import Elementwise, Reduction
+from precdiff.rounding import Rounding, round_array, round_exact, round_integer
+
+
+class EmulatedMachine(Machine):
+    """The device `profile` describes; `rng` is needed for stochastic rounding only."""
+
+    name = "emulated"
+    ideal = False
+
+    def __init__(self, profile: DeviceProfile, rng: np.random.Generator | None = None) -> None:
+        self.profile = profile
+        self.rng = rng
+
+    def enter(self, values: np.ndarray, format: Format) -> Planes:
+        return (np.asarray(values, format.carrier),)
+
+    def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
+        value = round_exact(_number(params), Rounding(format)) if format.is_float else params["value"]
+        return (np.asarray(value, format.carrier),)
+
+    def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
+        arrays = [self._read(t) for t in inputs]
+        if op.exact:
+            return (self._exact(op, arrays, format),)
+        if not format.is_float:
+            raise KernelError(f"{op.name}: not defined for {format.name}; cast to a float format first")
+        rounding = self.profile.rounding(format, op.name)
+        if op.rounded is not None:
+            return (op.rounded(*arrays, rounding, self.rng),)
+        return (self._function(op, arrays, [t.format for t in inputs], rounding),)
+
+    def _function(
+        self, op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding
+    ) -> np.ndarray:
+        approximation = self.profile.approximations.value.get(op.name)
+        if approximation is not None:
+            return np.asarray(approximation(arrays, rounding))
+        return correctly_rounded(op, arrays, formats, rounding)
+
+    def _exact(self, op: Elementwise, arrays: Sequence[np.ndarray], format: Format) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            result = np.asarray(op.host(*arrays))
+        if op.name == "ne" and self.profile.nan_compare_ne.value == "false":
+            result = result & ~np.isnan(arrays[0]) & ~np.isnan(arrays[1])
+        return result.astype(format.carrier, copy=False)
+
+    def _read(self, x: Tensor) -> np.ndarray:
+        """The operand as the unit sees it: subnormal inputs may be flushed."""
+        values = x.planes[0]
+        if not x.format.is_float or self.profile.subnormal_inputs.value == "keep":
+            return values
+        return np.where(np.abs(values) < x.format.min_normal, np.copysign(0.0, values), values).astype(values.dtype)
+
+    def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
+        return (np.where(condition[0], x[0], y[0]),)
+
+    def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
+        values = self._read(x)
+        if op.kind == "max":
+            # a reduction by the row's own maximum: NaN propagates, +0 beats -0
+            largest = np.max(values, axis=-1)
+            zero = (largest == 0) & np.any((values == 0) & ~np.signbit(values), axis=-1)
+            return (np.where(zero, np.abs(largest), largest).astype(values.dtype),)
+        accumulator = self._accumulator(params, x.format, self.profile.sum_accumulator.value)
+        terms = round_array(values, self.profile.rounding(accumulator, "cast"))
+        rounding = self.profile.rounding(accumulator, "sum")
+        total = self.profile.sum_order.value.sum(terms, rounding, data=x.format)
+        return (self._deliver(total, accumulator, format),)
+
+    def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
+        a, b = (self._read(t) for t in inputs[:2])
+        accumulator = self._accumulator(params, inputs[0].format, self.profile.matmul_accumulator.value)
+        start = round_array(inputs[2].planes[0], Rounding(accumulator)) if len(inputs) == 3 else None
+        columns = np.swapaxes(b, -1, -2)
+        order = self.profile.matmul_order_for(inputs[0].format)
+        total = order.dot(
+            a[..., :, None, :], columns[..., None, :, :], self.profile.rounding(accumulator, "matmul"),
+            self.profile.matmul_product.value, c=start,
+        )  # fmt: skip
+        return (self._deliver(total, accumulator, format),)
+
+    def _accumulator(self, params: Mapping[str, Any], format: Format, default: str) -> Format:
+        if params.get("acc"):
+            return get_format(params["acc"])
+        return format if default == "same" else get_format(default)
+
+    def _deliver(self, total: np.ndarray, accumulator: Format, format: Format) -> np.ndarray:
+        """The accumulator's value in the declared format."""
+        return total if accumulator == format else round_array(total, self.profile.rounding(format, "cast"), self.rng)
+
+    def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
+        rounding = self.profile.rounding(format, "cast")
+        if params.get("mode"):
+            rounding = Rounding(format, params["mode"], rounding.overflow, rounding.subnormals, rounding.nan)
+        values = np.asarray(x.planes[0], np.float64 if x.format.kind != "float" else x.planes[0].dtype)
+        for stop in params.get("through", ()):
+            values = round_array(values, self.profile.rounding(get_format(stop), "cast"), self.rng)
+        if not format.is_float:
+            return (round_integer(values, rounding, self.rng),)
+        return (round_array(values, rounding, self.rng),)
+
+    def reals(self, x: Tensor) -> RealArray:
+        return exactly(x.planes[0])
+
+
+def _number(params: Mapping[str, Any]) -> Fraction | float:
+    return Fraction(params["text"]) if params.get("text") else float(params["value"])

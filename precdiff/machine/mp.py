@@ -1,0 +1,107 @@
+"""MpMachine: mpmath at `bits` bits: the definition of truth. Every row names its mpmath function; sums are exact.
+
+Elements are mpf (with mpmath's inf and nan) or bool. Rounding is to nearest with unbounded exponent, so at p bits this is
+also the number system "precision p, no exponent limits" by which a replay proves overflow and underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from precdiff.formats import Format
+from precdiff.machine.ball import _mapped, _rows, _scalar
+from precdiff.machine.machine import Machine, Planes
+from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, RealArray
+from precdiff.machine.tensor import Tensor
+from precdiff.ops.op import Elementwise, Reduction
+from precdiff.rounding import Rounding, round_exact
+
+
+class MpMachine(Machine):
+    """Numbers of `bits` bits; `casts` as in IntervalMachine. Results carry no radius: they define the truth."""
+
+    name = "mpmath"
+
+    def __init__(self, bits: int = 240, casts: str = "ignored") -> None:
+        self.bits = bits
+        self.casts = casts
+        self.context = mpmath.MPContext()
+        self.context.prec = bits
+
+    def enter(self, values: np.ndarray, format: Format) -> Planes:
+        exact = self._exact if format.kind != "bool" else bool
+        return (_mapped(exact, np.asarray(values)),)
+
+    def _exact(self, value: Any) -> Any:
+        """The number itself, not rounded to `bits`."""
+        with self.context.workprec(1100):
+            return self.context.mpf(float(value))
+
+    def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
+        text = params.get("text")
+        if not text:
+            return (_scalar(self.context.mpf(params["value"])),)
+        ratio = Fraction(text)
+        return (_scalar(self.context.mpf(ratio.numerator) / ratio.denominator),)
+
+    def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
+        return (_mapped(lambda *args: self._apply(op, args), *(t.planes[0] for t in inputs)),)
+
+    def _apply(self, op: Elementwise, args: Sequence[Any]) -> Any:
+        try:
+            return op.mp(self.context, *args)
+        except ZeroDivisionError:
+            return self.context.mpf(float(op.host(*(np.float64(a) for a in args))))
+
+    def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
+        return (_mapped(lambda c, a, b: a if c else b, condition[0], x[0], y[0]),)
+
+    def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
+        combine: Callable[[Any], Any] = self.context.fsum if op.kind == "sum" else self._largest
+        return (_rows(lambda row: combine(list(row)), x.planes[0]),)
+
+    def _largest(self, row: list[Any]) -> Any:
+        return self.context.nan if any(self.context.isnan(v) for v in row) else max(row)
+
+    def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
+        a, b = (t.planes[0] for t in inputs[:2])
+        left, right = a[..., :, None, :], np.swapaxes(b, -1, -2)[..., None, :, :]
+        shape = np.broadcast_shapes(left.shape, right.shape)
+        pairs = zip(*(np.broadcast_to(v, shape).reshape(-1, shape[-1]) for v in (left, right)), strict=True)
+        product = np.empty(shape[:-1], object)
+        product.ravel()[:] = [self.context.fdot(zip(x, y, strict=True)) for x, y in pairs]
+        return (product,) if len(inputs) == 2 else (product + inputs[2].planes[0],)
+
+    def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
+        if self.casts == "ignored":
+            return x.planes
+        rounding = Rounding(format, params.get("mode") or "nearest-even")
+        return (_mapped(lambda v: self._exact(round_exact(_exact_value(v), rounding)), x.planes[0]),)
+
+    def reals(self, x: Tensor) -> RealArray:
+        rows = np.array([self._describe(v) for v in x.planes[0].ravel()], np.float64).reshape(-1, 3)
+        hi, lo, kind = (rows[:, i].reshape(x.shape) for i in range(3))
+        return RealArray(hi, lo, np.zeros(x.shape), kind.astype(np.uint8))
+
+    def _describe(self, value: Any) -> tuple[float, float, int]:
+        if isinstance(value, bool):
+            return float(value), 0.0, FINITE
+        if self.context.isnan(value):
+            return 0.0, 0.0, NAN
+        if math.isinf(hi := float(value)):
+            return 0.0, 0.0, POSITIVE_INFINITY if hi > 0 else NEGATIVE_INFINITY
+        return hi, float(value - hi), FINITE
+
+
+def _exact_value(value: Any) -> Fraction | float:
+    """The mpf as a Fraction, or a float where it is special."""
+    if not mpmath.isfinite(value):
+        return float(value)
+    sign, mantissa, exponent, _ = value._mpf_
+    return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent

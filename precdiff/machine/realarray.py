@@ -1,0 +1,69 @@
+"""RealArray: what a reference knows of each element. Specials are not reals (DESIGN 3).
+
+    kind 0  finite      the real lies in [hi + lo - radius, hi + lo + radius]; hi + lo is an unevaluated fp64 pair
+    kind 1  +inf        exactly that (a pole or an infinite input), or certified beyond fp64's range, where every format
+    kind 2  -inf        overflows alike
+    kind 3  NaN         certified invalid
+    kind 4  unknown     unbounded or undecided; hi, lo and radius mean nothing
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from precdiff.formats import Format, to_bits, ulp
+from precdiff.rounding import Rounding, arithmetic
+
+FINITE, POSITIVE_INFINITY, NEGATIVE_INFINITY, NAN, UNKNOWN = range(5)
+
+
+@dataclass(frozen=True)
+class RealArray:
+    """Equal-shaped arrays: hi, lo, radius in fp64, kind in uint8."""
+
+    hi: np.ndarray
+    lo: np.ndarray
+    radius: np.ndarray
+    kind: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The common shape."""
+        return self.hi.shape
+
+    def values(self) -> np.ndarray:
+        """The nearest fp64 numbers, with infinities and NaN for the specials; unknown elements are NaN."""
+        specials = np.array([0.0, np.inf, -np.inf, np.nan, np.nan])
+        return np.where(self.kind == FINITE, self.hi + self.lo, specials[self.kind])
+
+    def radius_ulp(self, format: Format) -> np.ndarray:
+        """The radius in ulps of `format`; 0 for certified specials, inf for unknown elements."""
+        with np.errstate(all="ignore"):
+            radius = self.radius / ulp(np.where(self.kind == FINITE, self.hi, 0.0), format)
+        return np.where(self.kind == FINITE, radius, np.where(self.kind == UNKNOWN, np.inf, 0.0))
+
+    def rounded(self, rounding: Rounding) -> tuple[np.ndarray, np.ndarray]:
+        """(values rounded once to `rounding`, where that is decided): both ends of the radius must round alike."""
+        with np.errstate(all="ignore"):
+            low = np.nextafter(self.lo - self.radius, -np.inf)
+            high = np.nextafter(self.lo + self.radius, np.inf)
+        exact = self.radius == 0
+        ends = [arithmetic.add(self.hi, np.where(exact, self.lo, end), rounding) for end in (low, high)]
+        specials = [np.where(self.kind == FINITE, end, arithmetic.add(self.values(), 0.0, rounding)) for end in ends]
+        equal = to_bits(specials[0], rounding.format) == to_bits(specials[1], rounding.format)
+        return specials[0].astype(ends[0].dtype), (equal | np.isnan(specials[0])) & (self.kind != UNKNOWN)
+
+    def where(self, mask: np.ndarray, other: RealArray) -> RealArray:
+        """`other` where the mask holds, self elsewhere."""
+        pairs = ((self.hi, other.hi), (self.lo, other.lo), (self.radius, other.radius), (self.kind, other.kind))
+        return RealArray(*(np.where(mask, theirs, mine) for mine, theirs in pairs))
+
+
+def exactly(values: np.ndarray) -> RealArray:
+    """The RealArray of known numbers."""
+    wide = np.asarray(values, np.float64)
+    kind = np.where(np.isnan(wide), NAN, np.where(np.isposinf(wide), 1, np.where(np.isneginf(wide), 2, FINITE)))
+    zeros = np.zeros(wide.shape)
+    return RealArray(np.where(kind == FINITE, wide, 0.0), zeros, zeros, kind.astype(np.uint8))

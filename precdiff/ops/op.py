@@ -1,0 +1,175 @@
+"""What an op is: a real function with a name. It knows shapes and formats; it must not know numbers' representation.
+
+Calling an op asks the machine that owns its arguments: `exp(x)` is `x.machine.apply(exp, (x,), {})`. There is no ambient
+state, and ops never import machines. Rules that hold for every op (DESIGN 3, "Mixing"): all tensor operands have one
+machine; float operands have one format (the error names `cast`); a Python number takes the other operand's format.
+
+Each row carries what the machines need to know of the function and nothing of how they round it:
+
+    host     the fp64 numpy function, its error at most `bound` ulp of fp64 (checked against balls in the tests)
+    enclose  the interval twin: (lo, hi) planes in, (lo, hi) planes out, outward rounded (ops/enclosure.py)
+    ball     the python-flint twin, one arb an operand
+    mp       the mpmath twin, called with the context first: the definition of truth
+    vjp      (cotangent, output, *inputs, **params) -> one cotangent an input, written over ops; None: not differentiable
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from precdiff.errors import KernelError
+from precdiff.formats import Format, get_format
+from precdiff.registry import Registry
+
+OPS: Registry[Op] = Registry("op")
+
+Planes = tuple[np.ndarray, ...]
+Vjp = Callable[..., Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Op:
+    """A named real function over tensors; subclasses say which kind of function it is."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        OPS.add(self.name, self)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The declared format of the result; default: the operands' common format."""
+        return common_format(self.name, formats)
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        machine = owner(self.name, args)
+        return machine.apply(self, as_tensors(self.name, machine, args), params)
+
+
+@dataclass(frozen=True)
+class Elementwise(Op):
+    """A function applied element by element, with numpy's broadcasting.
+
+    `rounded` is set for the operations IEEE 754 rounds correctly: (arrays..., rounding, rng) -> array. `exact` results are
+    always representable and never rounded. `result` names the result's format where it is not the operands' ("bool").
+    """
+
+    host: Callable[..., Any] = field(kw_only=True)
+    enclose: Callable[..., Planes] = field(kw_only=True)
+    ball: Callable[..., Any] = field(kw_only=True)
+    mp: Callable[..., Any] = field(kw_only=True)
+    bound: float = field(default=4.0, kw_only=True)
+    vjp: Vjp | None = field(default=None, kw_only=True)
+    rounded: Callable[..., np.ndarray] | None = field(default=None, kw_only=True)
+    exact: bool = field(default=False, kw_only=True)
+    result: str = field(default="", kw_only=True)
+    #: max |result - correctly rounded| a correct device may show, in ulp; the default question (a) asks of foreign dumps
+    allowance: float = field(default=4.0, kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The operands' format, or the fixed one of comparisons."""
+        common = common_format(self.name, formats)
+        return get_format(self.result) if self.result else common
+
+
+@dataclass(frozen=True)
+class Layout(Op):
+    """Moves elements, never rounds: `move(*arrays, **params)` is a numpy function, the same on every machine."""
+
+    move: Callable[..., np.ndarray] = field(kw_only=True)
+    vjp: Vjp | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Selection(Op):
+    """Chooses between elements by a boolean: `where`. Exact, but a reference may be unable to decide."""
+
+    vjp: Vjp | None = field(default=None, kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The format of the two values."""
+        if formats[0].name != "bool":
+            raise KernelError(f"{self.name}: the condition is {formats[0].name}, allowed is bool; compare first")
+        return common_format(self.name, formats[1:])
+
+
+@dataclass(frozen=True)
+class Reduction(Op):
+    """Combines the elements along axes. `kind` "sum" has an order and an accumulator; "max" and "min" are exact."""
+
+    kind: str = field(kw_only=True)
+    vjp: Vjp | None = field(default=None, kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """`out` where given, else the operand's."""
+        return get_format(params["out"]) if params.get("out") else formats[0]
+
+
+@dataclass(frozen=True)
+class Contraction(Op):
+    """Sums of products, a @ b [+ c]: `acc` and `out` name the accumulator's and the result's format."""
+
+    vjp: Vjp | None = field(default=None, kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """`out` where given, else the operands'."""
+        common = common_format(self.name, formats[:2])
+        return get_format(params["out"]) if params.get("out") else common
+
+
+@dataclass(frozen=True)
+class Conversion(Op):
+    """`cast`: to the format in `to`, rounded once by `mode` where given, else as the profile does."""
+
+    vjp: Vjp | None = field(default=None, kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The format asked for."""
+        return get_format(params["to"])
+
+
+@dataclass(frozen=True)
+class Constant(Op):
+    """A number of the source: `value` (binary64, or the exact decimal in `text`), rounded once to `format`."""
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The format it was given."""
+        return get_format(params["format"])
+
+
+def common_format(name: str, formats: Sequence[Format]) -> Format:
+    """The one format all operands have; raises KernelError naming `cast` where they differ."""
+    first = formats[0]
+    if any(f != first for f in formats):
+        found = ", ".join(f.name for f in formats)
+        raise KernelError(f"{name}: operands have formats {found}; they must agree. Use cast(x, {first.name!r}).")
+    return first
+
+
+def owner(name: str, args: Sequence[Any]) -> Any:
+    """The machine all tensor arguments share."""
+    machines = [a.machine for a in args if hasattr(a, "machine")]
+    if not machines:
+        raise KernelError(f"{name}: no argument is a Tensor; found {', '.join(type(a).__name__ for a in args)}")
+    if any(m is not machines[0] for m in machines):
+        raise KernelError(f"{name}: its arguments live on different machines; run the whole kernel on one")
+    return machines[0]
+
+
+def as_tensors(name: str, machine: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+    """Numbers become constants in the format of the first tensor that is not bool."""
+    tensors = [a for a in args if hasattr(a, "machine")]
+    values = [t for t in tensors if t.format.name != "bool"] or tensors
+    return tuple(a if hasattr(a, "machine") else _constant(name, machine, a, values[0].format) for a in args)
+
+
+def _constant(name: str, machine: Any, number: Any, format: Format) -> Any:
+    if isinstance(number, complex) or not np.isscalar(number) or isinstance(number, str):
+        raise KernelError(
+            f"{name}: found an argument of type {type(number).__name__}; allowed are Tensors and real numbers. "
+            "Arrays enter as kernel inputs."
+        )
+    return machine.constant(number, format)

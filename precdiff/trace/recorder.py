@@ -1,0 +1,85 @@
+"""The recorder wraps any machine and writes down what it does, one Step an op. One recorder a run.
+
+Tensors it hands out belong to it, so every later op comes back here. It keeps the stack of layer names; it must not know
+what an op means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from precdiff.errors import KernelError
+from precdiff.formats import Format
+from precdiff.machine import Machine, Tensor
+from precdiff.machine.machine import constant_params
+from precdiff.ops import constant
+from precdiff.ops.op import Op
+from precdiff.trace.source import calling_source
+from precdiff.trace.step import Step, Trace
+
+#: called with each new step and the tensor it made; a dump writer is one
+Sink = Callable[[Step, np.ndarray], None]
+
+
+class RecordingMachine:
+    """Machine `inner` with every op recorded in `trace`, and handed to `sink` at once."""
+
+    def __init__(self, inner: Machine, trace: Trace, sink: Sink | None = None) -> None:
+        self.inner = inner
+        self.trace = trace
+        self._sink = sink
+        self._layers: list[str] = []
+        self._uses: dict[str, int] = {}
+
+    def input(self, name: str, values: np.ndarray, format: Format) -> Tensor:
+        """Enter a kernel input."""
+        if name in self.trace.values:
+            raise KernelError(f"two inputs are called {name!r}")
+        tensor = self.inner.tensor(values, format)
+        self.trace.inputs[name] = name
+        self._uses[name] = 1
+        return self._keep(tensor, name)
+
+    def constant(self, number: Any, format: Format) -> Tensor:
+        """Record a number of the source."""
+        return self.apply(constant, (), constant_params(number, format))
+
+    @contextlib.contextmanager
+    def layer(self, name: str) -> Iterator[None]:
+        """Name the steps inside."""
+        self._layers.append(name)
+        try:
+            yield
+        finally:
+            self._layers.pop()
+
+    def apply(
+        self, op: Op, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format | None = None
+    ) -> Tensor:
+        """Run the op on the inner machine and record it."""
+        inner = [Tensor(t.planes, t.format, self.inner) for t in inputs]
+        result = self.inner.apply(op, inner, params, format)
+        step = Step(
+            id=self._new_id(op.name), op=op.name, inputs=tuple(t.id for t in inputs), params=dict(params),
+            format=result.format.name, layer="/".join(self._layers), source=calling_source(),
+        )  # fmt: skip
+        self.trace.steps.append(step)
+        kept = self._keep(result, step.id)
+        if self._sink is not None:
+            self._sink(step, self.trace.values[step.id])
+        return kept
+
+    def _keep(self, tensor: Tensor, id: str) -> Tensor:
+        self.trace.values[id] = tensor.planes[0]
+        self.trace.formats[id] = tensor.format.name
+        return Tensor(tensor.planes, tensor.format, self, id)
+
+    def _new_id(self, op: str) -> str:
+        name = "/".join([*self._layers[1:], op])
+        self._uses[name] = self._uses.get(name, 0) + 1
+        count = self._uses[name]
+        return name if count == 1 else f"{name}#{count}"

@@ -1,0 +1,162 @@
+"""Replay: run a trace again with some steps changed, and everything downstream of them.
+
+Unchanged steps keep their recorded values. A region's steps run under their Change's rule; what leaves it is rounded once to
+its declared format (exit `declared`), or read unrounded by its consumers, which round as declared (exit `wide`). Exact
+regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely; what the last rung
+does not separate lies on a boundary, and the format's tie rule decides (machine/correct_rounding.py says why).
+
+Local error, counterfactuals, noise, injection, remedies and the UI's re-run are all this function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from precdiff.device import DeviceProfile
+from precdiff.errors import PrecDiffError
+from precdiff.formats import Format, get_format, to_bits
+from precdiff.machine import BallMachine, EmulatedMachine, IntervalMachine, Machine, Tensor
+from precdiff.ops import OPS
+from precdiff.rounding import Rounding, round_array
+from precdiff.trace.change import Change, Region
+from precdiff.trace.evaluate import recorded, run_step
+from precdiff.trace.regions import consumers
+from precdiff.trace.rules import Rule, rule
+from precdiff.trace.step import Step, Trace
+
+Changes = Mapping[str | Region, Change]
+
+
+def replay(trace: Trace, changes: Changes, profile: DeviceProfile | None = None) -> Trace:
+    """The trace with `changes` (step id or Region -> Change) applied and all that depends on them re-run.
+
+    `profile` replaces the trace's own for the steps that are re-run; with it, every step is. Steps of two regions must
+    not overlap.
+    """
+    placed = _placed(trace, changes)
+    for rung in _rungs():
+        replayed = _Replay(trace, placed, rung, profile).run()
+        if replayed is not None:
+            return replayed
+    raise PrecDiffError("no rung of the reference settled the replay")
+
+
+def _placed(trace: Trace, changes: Changes) -> dict[str, Change]:
+    placed: dict[str, Change] = {}
+    for where, change in changes.items():
+        for step in where.steps if isinstance(where, Region) else (where,):
+            trace.step(step)
+            if step in placed:
+                raise PrecDiffError(f"step {step!r} is in two changes; join them or take one away")
+            placed[step] = change
+    return placed
+
+
+def _rungs() -> Iterator[tuple[Machine, bool]]:
+    """(ideal machine, whether it is the last)."""
+    yield IntervalMachine(), False
+    yield BallMachine(128), False
+    yield BallMachine(400), False
+    yield BallMachine(1200), True
+
+
+class _UndecidedError(Exception):
+    """The current rung cannot round a value that leaves an exact region."""
+
+
+class _Replay:
+    """One pass at one rung. `inner` holds the regions' own tensors, `outer` what the rest of the trace reads."""
+
+    def __init__(
+        self, trace: Trace, changes: Mapping[str, Change], rung: tuple[Machine, bool], profile: DeviceProfile | None
+    ) -> None:
+        self.trace = trace
+        self.changes = changes
+        self.ideal, self.last = rung
+        self.base = EmulatedMachine(profile or trace.profile)
+        self.rerun_all = profile is not None
+        self.inner: dict[str, Tensor] = {}
+        self.outer: dict[str, Tensor] = {}
+        self.readers = consumers(trace)
+
+    def run(self) -> Trace | None:
+        try:
+            for step in self.trace.steps:
+                self._step(step)
+        except _UndecidedError:
+            return None
+        values = {**self.trace.values, **{id: t.planes[0] for id, t in self.outer.items()}}
+        return dataclasses.replace(self.trace, values=values, profile=self.base.profile)
+
+    def _step(self, step: Step) -> None:
+        change = self.changes.get(step.id)
+        if change is not None:
+            self._changed(step, change)
+        elif any(self._wide(i) for i in step.inputs):
+            self._reads_wide(step)
+        elif self.rerun_all or any(i in self.outer for i in step.inputs):
+            self.outer[step.id] = run_step(step, [self._value(i) for i in step.inputs], self.base)
+
+    def _changed(self, step: Step, change: Change) -> None:
+        made = rule(change, step, self.base)
+        machine = made.machine or self.ideal
+        inputs = made.operands(step, [self._inside(i, machine) for i in step.inputs])
+        result = machine.apply(OPS[step.op], inputs, made.params(step), made.format or get_format(step.format))
+        result = made.result(step, result)
+        self.inner[step.id] = result
+        if self._leaves(step.id) or change.exit == "wide":
+            self.outer[step.id] = self._lowered(step, result)
+
+    def _reads_wide(self, step: Step) -> None:
+        """A consumer of an unrounded value: it sees the value as the region's machine has it, and rounds as declared."""
+        machine = next(self.inner[i].machine for i in step.inputs if self._wide(i))
+        inputs = [self._inside(i, machine) for i in step.inputs]
+        result = machine.apply(OPS[step.op], inputs, step.params, get_format(step.format))
+        self.outer[step.id] = self._lowered(step, result)
+
+    def _wide(self, tensor: str) -> bool:
+        return tensor in self.changes and self.changes[tensor].exit == "wide"
+
+    def _leaves(self, step: str) -> bool:
+        outside = any(reader not in self.changes for reader in self.readers.get(step, ()))
+        return outside or step in self.trace.outputs.values() or not self.readers.get(step)
+
+    def _value(self, tensor: str) -> Tensor:
+        return self.outer[tensor] if tensor in self.outer else recorded(self.trace, tensor, self.base)
+
+    def _inside(self, tensor: str, machine: Machine) -> Tensor:
+        """A region's operand: the region's own unrounded tensor, or an outer value entered exactly."""
+        mine = self.inner.get(tensor)
+        if mine is not None and (mine.machine is machine or _same_kind(mine.machine, machine)):
+            return mine
+        value = self._value(tensor)
+        return machine.tensor(value.planes[0], value.format)
+
+    def _lowered(self, step: Step, tensor: Tensor) -> Tensor:
+        """The value rounded once to the step's declared format, as the device rounds."""
+        declared = get_format(step.format)
+        rounding = self.base.profile.rounding(declared, step.op) if declared.is_float else Rounding("fp64")
+        if not tensor.machine.ideal:
+            return self.base.tensor(_narrowed(tensor, declared, rounding), declared)
+        values, decided = tensor.machine.reals(tensor).rounded(rounding)
+        if not (decided.all() or self.last):
+            raise _UndecidedError
+        return self.base.tensor(values.astype(declared.carrier), declared)
+
+
+def _narrowed(tensor: Tensor, declared: Format, rounding: Rounding) -> Any:
+    values = tensor.planes[0]
+    return values if tensor.format == declared or not declared.is_float else round_array(values, rounding)
+
+
+def _same_kind(one: Machine, other: Machine) -> bool:
+    """Emulated machines share their representation, whatever their profile."""
+    return isinstance(one, EmulatedMachine) and isinstance(other, EmulatedMachine)
+
+
+def same_bits(one: Trace, other: Trace, tensor: str) -> bool:
+    """Whether a tensor has the same bits in two traces."""
+    format = get_format(one.formats[tensor])
+    return bool((to_bits(one.values[tensor], format) == to_bits(other.values[tensor], format)).all())

@@ -1,0 +1,164 @@
+"""What each kind of Change does to a step: the machine it runs on, its format, its params, its operands, its result.
+
+One function a kind, from (value, base machine, format of the step) to a Rule. They know machines and profiles; they must
+not know traces: replay.py applies them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from precdiff.errors import PrecDiffError
+from precdiff.formats import Format, get_format
+from precdiff.machine import EmulatedMachine, Machine, MpMachine, Tensor
+from precdiff.ops import OPS
+from precdiff.ops.op import Contraction, Reduction
+from precdiff.ops.reductions import axes_of
+from precdiff.rounding import Rounding, arithmetic
+from precdiff.trace.change import Change
+from precdiff.trace.step import Step
+
+#: exponents a float64 carrier holds for any p <= 24, with room for products
+_WIDE = 900
+
+Params = Mapping[str, Any]
+
+
+def _same_params(step: Step) -> Params:
+    return step.params
+
+
+def _same_operands(step: Step, tensors: list[Tensor]) -> list[Tensor]:
+    return tensors
+
+
+def _same_result(step: Step, tensor: Tensor) -> Tensor:
+    return tensor
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`machine` None: an ideal machine of the replay's current rung (exact)."""
+
+    machine: Machine | None
+    format: Format | None = None
+    params: Callable[[Step], Params] = _same_params
+    operands: Callable[[Step, list[Tensor]], list[Tensor]] = _same_operands
+    result: Callable[[Step, Tensor], Tensor] = _same_result
+
+
+def rule(change: Change, step: Step, base: EmulatedMachine) -> Rule:
+    """The Rule of `change` for one step."""
+    return _RULES[change.kind](change.value, step, base)
+
+
+def _exact(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(None)
+
+
+def _format(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    target = get_format(value)
+    declared = get_format(step.format)
+    if not declared.is_float:
+        return Rule(base)
+    return Rule(base, target, lambda s: _with_accumulator(s, target))
+
+
+def _with_accumulator(step: Step, target: Format) -> Params:
+    if _accumulates(step) and not (step.params.get("acc") and get_format(step.params["acc"]).p >= target.p):
+        return {**step.params, "acc": target.name}
+    return step.params
+
+
+def _accumulates(step: Step) -> bool:
+    op = OPS[step.op]
+    return isinstance(op, Contraction) or (isinstance(op, Reduction) and op.kind == "sum")
+
+
+def _accumulator(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(base, params=lambda s: {**s.params, "acc": get_format(value).name} if _accumulates(s) else s.params)
+
+
+def _order(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(_with(base, sum_order=value, matmul_order=value))
+
+
+def _direction(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(_with(base, direction=value))
+
+
+def _overflow(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(_with(base, overflow=value))
+
+
+def _subnormals(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(_with(base, subnormal_inputs=value, subnormal_outputs=value))
+
+
+def _approximation(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(_with(base, approximations={}))
+
+
+def _with(base: EmulatedMachine, **fields: Any) -> EmulatedMachine:
+    return EmulatedMachine(base.profile.with_(**fields), base.rng)
+
+
+def _exponent(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    declared = get_format(step.format)
+    if not declared.is_float:
+        return Rule(base)
+    if declared.p > 24:
+        return Rule(MpMachine(declared.p))
+    wide = dataclasses.replace(
+        declared, name=f"{declared.name}~unbounded", emin=-_WIDE, emax=_WIDE, carrier="float64", bits=64, has_inf=True
+    )
+    return Rule(base, wide, lambda s: {**s.params, "acc": wide} if _accumulates(s) and not s.params.get("acc") else s.params)
+
+
+def _constant(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    if step.op != "constant":
+        raise PrecDiffError(f"change constant: step {step.id!r} is {step.op}, not a constant")
+    kept = {k: v for k, v in step.params.items() if k != "text"}
+    return Rule(base, params=lambda s: {**kept, "value": float(value)})
+
+
+def _cast(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    if step.op != "cast":
+        raise PrecDiffError(f"change cast: step {step.id!r} is {step.op}, not a cast")
+    added = {"mode": value} if isinstance(value, str) else {"through": list(value["through"])}
+    return Rule(base, params=lambda s: {**s.params, **added})
+
+
+def _scale(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    def scaled(s: Step, tensor: Tensor) -> Tensor:
+        factor = np.float64(value)
+        planes = arithmetic.multiply(tensor.planes[0], factor, Rounding(tensor.format))
+        return Tensor((planes,), tensor.format, tensor.machine)
+
+    return Rule(base, result=scaled)
+
+
+def _drop_term(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    if not _accumulates(step):
+        raise PrecDiffError(f"change drop_term: step {step.id!r} is {step.op}, which sums nothing")
+    return Rule(base, operands=lambda s, tensors: [_without(s, tensors[0], int(value)), *tensors[1:]])
+
+
+def _without(step: Step, x: Tensor, index: int) -> Tensor:
+    axis = x.ndim - 1 if step.op == "matmul" else axes_of(x.shape, step.params.get("axis"))[-1]
+    plane = x.planes[0].copy()
+    np.moveaxis(plane, axis, 0)[index] = 0
+    return Tensor((plane,), x.format, x.machine)
+
+
+_RULES: dict[str, Callable[[Any, Step, EmulatedMachine], Rule]] = {
+    "exact": _exact, "fuse": _exact, "format": _format, "accumulator": _accumulator, "order": _order,
+    "direction": _direction, "tie_rule": _direction, "exponent": _exponent, "overflow": _overflow,
+    "subnormals": _subnormals, "constant": _constant, "cast": _cast, "approximation": _approximation, "scale": _scale,
+    "drop_term": _drop_term,
+}  # fmt: skip
