@@ -5,6 +5,7 @@ ulp.py (errors in units of the last place).
 """
 
 from precdiff.formats import catalog as catalog  # registers the rows
+from precdiff.formats.blocks import in_blocks
 from precdiff.formats.encoding import from_bits, from_ordinal, hex_bits, next_down, next_up, ordinal, to_bits
 from precdiff.formats.format import FORMATS, Array, Format, get_format
 from precdiff.formats.native import carrier, format_of, native, native_dtype
@@ -20,6 +21,7 @@ __all__ = [
     "from_ordinal",
     "get_format",
     "hex_bits",
+    "in_blocks",
     "is_representable",
     "native",
     "native_dtype",

@@ -18,6 +18,7 @@ from functools import cache
 import numpy as np
 
 from precdiff.errors import PrecDiffError
+from precdiff.formats.blocks import in_blocks
 from precdiff.formats.format import Array, Format, get_format
 
 #: the ordinal of NaN, which has no place in the order
@@ -37,8 +38,12 @@ def to_bits(values: object, fmt: str | Format) -> Array:
     carried = _into_carrier(found, fmt)
     if fmt.native == fmt.carrier:
         return carried.view(fmt.storage)
-    codes = _encode(carried, fmt)
-    _refuse_unheld(carried, from_bits(codes, fmt), fmt)
+    return in_blocks(lambda block: _encode_held(block, fmt), carried)
+
+
+def _encode_held(values: Array, fmt: Format) -> Array:
+    codes = _encode(values, fmt)
+    _refuse_unheld(values, from_bits(codes, fmt), fmt)
     return codes
 
 
@@ -157,10 +162,14 @@ def ordinal(values: object, fmt: str | Format) -> Array:
     """
     fmt = get_format(fmt)
     if not fmt.is_float:
-        return _integer_ordinal(np.asarray(values).astype(fmt.carrier, casting="same_kind"))
-    codes = to_bits(values, fmt).astype(np.uint64)
-    magnitude = (codes & np.uint64((1 << (fmt.bits - 1)) - 1)).astype(np.int64)
-    placed = np.where(codes >> np.uint64(fmt.bits - 1) == 0, magnitude, -magnitude)
+        return _integer_ordinal(to_bits(values, fmt).view(fmt.carrier))
+    return in_blocks(lambda block: _ordinal_of_code(block, fmt), to_bits(values, fmt))
+
+
+def _ordinal_of_code(codes: Array, fmt: Format) -> Array:
+    signed = np.asarray(codes.astype(np.uint64) << np.uint64(64 - fmt.bits)).view(np.int64)
+    magnitude = np.asarray(signed & np.iinfo(np.int64).max) >> (64 - fmt.bits)
+    placed = np.where(signed < 0, -magnitude, magnitude)
     return np.where(magnitude > _last_ordinal(fmt), NAN_ORDINAL, placed)
 
 

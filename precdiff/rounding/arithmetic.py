@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from precdiff.formats import Array, carrier
+from precdiff.formats import Array, carrier, in_blocks
 from precdiff.rounding.array import round_array
 from precdiff.rounding.error_free import round_to_odd, two_product, two_sum
 from precdiff.rounding.exact_arithmetic import EXACT
@@ -80,19 +80,22 @@ def fma(a: object, b: object, c: object, rounding: Rounding, rng: Rng = None) ->
 
 
 def _rounded_once(name: str, operands: tuple[object, ...], rounding: Rounding, rng: Rng) -> Array:
-    sources = [carrier(operand) for operand in operands]
-    wide = list(np.broadcast_arrays(*(source.astype(np.float64, copy=False) for source in sources)))
     with np.errstate(all="ignore"):
-        if _plain_is_harmless(name, sources, rounding):
-            return round_array(_PLAIN[name](*wide), rounding, rng)
-        if rounding.format.p > 51:
-            return _elementwise(name, wide, rounding, rng)
-        hi, lo = _ERROR_FREE[name](*wide)
-        odd = _with_sign_of_zero(name, round_to_odd(hi, lo), wide, rounding)
-        result = round_array(odd, rounding, rng)
-        if all(source.dtype.itemsize < 8 for source in sources):
-            return result
-        return _repair_extremes(name, wide, hi, result, rounding, rng)
+        return in_blocks(lambda *block: _once(name, list(block), rounding, rng), *map(carrier, operands))
+
+
+def _once(name: str, sources: list[Array], rounding: Rounding, rng: Rng) -> Array:
+    wide = [source.astype(np.float64, copy=False) for source in sources]
+    if _plain_is_harmless(name, sources, rounding):
+        return round_array(_PLAIN[name](*wide), rounding, rng)
+    if rounding.format.p > 51:
+        return _elementwise(name, wide, rounding, rng)
+    hi, lo = _ERROR_FREE[name](*wide)
+    odd = _with_sign_of_zero(name, round_to_odd(hi, lo), wide, rounding)
+    result = round_array(odd, rounding, rng)
+    if all(source.dtype.itemsize < 8 for source in sources):
+        return result
+    return _repair_extremes(name, wide, hi, result, rounding, rng)
 
 
 def _plain_is_harmless(name: str, sources: list[Array], rounding: Rounding) -> bool:
@@ -162,8 +165,10 @@ def _repair_extremes(name: str, operands: list[Array], hi: Array, result: Array,
     """Redo exactly the elements with fp64 operands for which the error-free steps are not sure to hold."""
     if name == "fma":
         return _elementwise(name, operands, rounding, rng)
-    size = np.abs(np.stack([*operands, hi]))
-    doubtful = (((size < 2.0**-900) & (size > 0)) | (size > 2.0**900)).any(axis=0) | ((hi == 0) & (name != "add"))
+    sizes = [np.abs(value) for value in (*operands, hi)]
+    doubtful = (hi == 0) & (name in ("multiply", "divide"))
+    for size in sizes:
+        doubtful |= (size > 0) & ~((size >= 2.0**-450) & (size <= 2.0**450))
     if not doubtful.any():
         return result
     result = result.copy()

@@ -9,12 +9,14 @@ m * q changes the exponent only. An fp64 source is never rounded to fp32 on the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from precdiff.errors import PrecDiffError
-from precdiff.formats import Array, carrier, quantum
+from precdiff.formats import Array, Format, carrier, format_of, in_blocks, quantum
 from precdiff.rounding.error_free import round_integers_to_odd
+from precdiff.rounding.exact import round_exact
 from precdiff.rounding.rounding import Rounding
 
 
@@ -27,12 +29,25 @@ def round_array(x: object, rounding: Rounding, rng: np.random.Generator | None =
     [65504.0, inf, 0.0]
     """
     source = carrier(x)
-    if source.dtype.kind in "iub":
-        source = round_integers_to_odd(source)
     if not rounding.format.is_float:
         return round_integer(source, rounding, rng)
+    if source.dtype.kind in "iub":
+        if source.dtype.itemsize == 8 and rounding.format.p > 51:
+            return _round_wide_integers(source, rounding, rng)
+        source = round_integers_to_odd(source)
     with np.errstate(all="ignore"):
-        return _finish(_in_direction(source, rounding, rng), source, rounding)
+        return in_blocks(lambda block: _finish(_in_direction(block, rounding, rng), block, rounding), source)
+
+
+def _round_wide_integers(source: Array, rounding: Rounding, rng: np.random.Generator | None) -> Array:
+    """Round 64-bit integers to fp64, whose precision leaves no room for rounding to odd first, one by one."""
+    values = [round_exact(Fraction(n), rounding, draw(rounding, rng)) for n in source.ravel().tolist()]
+    return np.array(values, rounding.format.carrier).reshape(source.shape)
+
+
+def draw(rounding: Rounding, rng: np.random.Generator | None) -> Fraction | None:
+    """Return the number in [0, 1) that decides one stochastic rounding; None for the other directions."""
+    return None if rounding.direction != "stochastic" or rng is None else Fraction(rng.random())
 
 
 def _in_direction(x: Array, rounding: Rounding, rng: np.random.Generator | None) -> Array:
@@ -40,8 +55,8 @@ def _in_direction(x: Array, rounding: Rounding, rng: np.random.Generator | None)
     fmt = rounding.format
     if fmt.name == "fp64":
         return x.astype(np.float64)
-    if rounding.direction == "nearest-even" and fmt.native in ("float16", "float32"):
-        return x.astype(fmt.native)  # numpy converts from fp32 and from fp64 directly, each with a single rounding
+    if rounding.direction == "nearest-even" and fmt.name == "fp32":
+        return x.astype(np.float32)  # one rounding by the host, from fp32 and from fp64
     x = x.astype(np.float64, copy=False)
     q = quantum(x, fmt)
     return _to_integer(x / q, rounding, rng) * q
@@ -52,24 +67,24 @@ def _to_integer(m: Array, rounding: Rounding, rng: np.random.Generator | None) -
         return _INTEGER[rounding.direction](m)
     if rng is None:
         raise PrecDiffError("stochastic rounding needs rng: a numpy.random.Generator; found None.")
-    return _away_where(lambda rest: rng.random(np.shape(rest)) < rest, m)
+    return _away_where(lambda lost: rng.random(np.shape(lost)) < lost, m)
 
 
 def _away_where(choice: Callable[[Array], Array], m: Array) -> Array:
     """Step one away from zero where `choice` of the fraction lost says so."""
     whole = np.trunc(m)
-    return np.where(choice(np.abs(m - whole)), whole + np.copysign(1.0, m), whole)
+    return np.asarray(whole + np.copysign(choice(np.asarray(np.abs(m - whole))).astype(np.float64), m))
 
 
 def _to_odd(m: Array) -> Array:
     whole = np.trunc(m)
-    half = 0.5 * whole
-    return np.where((whole != m) & (np.trunc(half) == half), whole + np.copysign(1.0, m), whole)
+    even = np.trunc(0.5 * whole) == 0.5 * whole
+    return np.asarray(whole + np.copysign((even & (whole != m)).astype(np.float64), m))
 
 
 _INTEGER: dict[str, Callable[[Array], Array]] = {
     "nearest-even": np.rint,
-    "nearest-away": lambda m: _away_where(lambda rest: rest >= 0.5, m),
+    "nearest-away": lambda m: _away_where(lambda lost: lost >= 0.5, m),
     "toward-zero": np.trunc,
     "up": np.ceil,
     "down": np.floor,
@@ -96,35 +111,45 @@ def _end(rounded: Array, source: Array, rounding: Rounding) -> Array:
     """Return what stands beyond the largest finite number, with the sign of `rounded`: it, infinity or NaN."""
     fmt = rounding.format
     outermost = np.copysign(fmt.max_finite, rounded)
-    if rounding.overflow == "saturate":
+    if rounding.overflow == "saturate" or not (fmt.has_inf or fmt.has_nan):
         return outermost
     beyond = np.copysign(np.inf, rounded) if fmt.has_inf else np.full_like(outermost, np.nan)
     inward = _INWARD.get(rounding.direction)
-    if inward is None:
-        return beyond
-    return np.where(inward(outermost) & ~np.isinf(source), outermost, beyond)
+    return beyond if inward is None else np.where(inward(rounded) & ~np.isinf(source), outermost, beyond)
 
 
 #: direction -> where a finite value that overflows stays at the largest number (IEEE 754-2019, 7.4)
 _INWARD: dict[str, Callable[[Array], Array]] = {
-    "toward-zero": lambda sign: np.full(sign.shape, True),
-    "to-odd": lambda sign: np.full(sign.shape, True),
-    "up": lambda sign: sign < 0,
-    "down": lambda sign: sign > 0,
+    "toward-zero": lambda x: np.full(x.shape, True),
+    "to-odd": lambda x: np.full(x.shape, True),
+    "up": np.signbit,
+    "down": lambda x: ~np.signbit(x),
 }
 
 
 def round_integer(x: object, rounding: Rounding, rng: np.random.Generator | None = None) -> Array:
-    """Round to an integer format: out of range saturates, NaN gives 0 (CANN asc-devkit, Cast).
+    """Round to an integer format: out of range saturates, NaN gives 0 (CANN asc-devkit, Cast); bool is x != 0.
 
     >>> round_integer([2.5, -0.5, 300.0, float("nan")], Rounding("i8")).tolist()
     [2, 0, 127, 0]
     """
-    low, high = rounding.format.integer_range
-    values = carrier(x).astype(np.float64)
+    source, fmt = carrier(x), rounding.format
+    if fmt.kind == "bool":
+        return np.asarray(source != 0)
+    if source.dtype.kind in "iub":
+        return _clip_integers(source, fmt)
+    low, high = fmt.integer_range
     with np.errstate(all="ignore"):
-        whole = np.nan_to_num(_to_integer(values, rounding, rng), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        inside = np.where(whole >= float(high), 0.0, np.where(whole <= float(low), 0.0, whole))
-    kept = inside.astype(rounding.format.carrier)
+        whole = np.asarray(_to_integer(source.astype(np.float64), rounding, rng))
+        above, below = whole >= float(high), whole <= float(low)
+        kept = np.where(above | below | np.isnan(whole), 0.0, whole).astype(fmt.carrier)
     limit = kept.dtype.type
-    return np.where(whole >= float(high), limit(high), np.where(whole <= float(low), limit(low), kept))
+    return np.where(above, limit(high), np.where(below, limit(low), kept))
+
+
+def _clip_integers(source: Array, fmt: Format) -> Array:
+    """Saturate integers; the nearer of both formats' limits is a value of the source format."""
+    own = format_of(source).integer_range
+    low, high = max(own[0], fmt.integer_range[0]), min(own[1], fmt.integer_range[1])
+    limit = source.dtype.type
+    return np.asarray(np.minimum(np.maximum(source, limit(low)), limit(high))).astype(fmt.carrier)

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from precdiff.rounding.array import draw
 from precdiff.rounding.exact import round_exact
 from precdiff.rounding.rounding import Rounding
 
@@ -70,7 +71,7 @@ def _zero(name: str, operands: Sequence[float], rounding: Rounding) -> float:
 
 
 def _evaluate(name: str, operands: Sequence[float], rounding: Rounding, rng: np.random.Generator | None) -> float:
-    random = Fraction(rng.random()) if rng is not None and rounding.direction == "stochastic" else None
+    random = draw(rounding, rng)
     if _special(name, operands):
         with np.errstate(all="ignore"):
             # A product of finite factors never overflows next to an infinity or NaN: only its sign counts.
