@@ -1,7 +1,7 @@
 """What a comparison says about one tensor: the row `tensors[]` of precdiff.report/1.
 
-Plain data, no behaviour: metrics fill it, standards read it and set the verdict, the report prints it. All statistics are
-computed in fp64. Non-finite numbers stay floats here; the JSON writer turns them into "nan", "inf", "-inf".
+Plain data, no behaviour: metrics fill it, standards read it and set the verdict, the report prints it. All statistics
+are computed in fp64. Non-finite numbers stay floats here; the JSON writer turns them into "nan", "inf", "-inf".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class ReferenceInfo:
-    """How the expected values were made: rung (`interval` ... `mpmath`, `array`), bits, status, widest radius in ULP."""
+    """How expected values were made: rung (`interval` ... `mpmath`, `array`), bits, status, widest radius in ULP."""
 
     backend: str
     bits: int

@@ -1,0 +1,44 @@
+"""How far apart two tensors are, by several metrics, and whether that is within a standard.
+
+Read result.py (what is said about a tensor), expected.py, elements.py (the definitions), metric.py, standard.py and
+compare.py.
+"""
+
+from precdiff.comparison.compare import Compared, Identity, compare_tensor, overall, require_compared
+from precdiff.comparison.elements import Conventions
+from precdiff.comparison.expected import FINITE, NAN, NEGATIVE_INF, POSITIVE_INF, UNDECIDED, ErrorKind, Expected
+from precdiff.comparison.metric import METRICS
+from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
+from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
+from precdiff.comparison.standard import STANDARDS, Limits, Standard, get_standard
+
+__all__ = [
+    "FINITE",
+    "METRICS",
+    "NAN",
+    "NEGATIVE_INF",
+    "POSITIVE_INF",
+    "STANDARDS",
+    "UNDECIDED",
+    "Compared",
+    "Conventions",
+    "ErrorKind",
+    "Errors",
+    "Expected",
+    "Identity",
+    "Limits",
+    "Nonfinite",
+    "Pair",
+    "Pairing",
+    "ReferenceInfo",
+    "Standard",
+    "TensorComparison",
+    "Verdict",
+    "Worst",
+    "check_shapes",
+    "compare_tensor",
+    "get_standard",
+    "overall",
+    "pair",
+    "require_compared",
+]

@@ -1,0 +1,221 @@
+"""Compare one tensor with what was expected: metrics, verdict, worst elements, and which elements fail.
+
+What holds under every standard is here. A value that is not finite where the expected one rounded once is (or the
+reverse, or NaN against a number) is mismatched and fails; NaN against NaN is not compared; an element whose verdict
+would change within its reference's radius is undecided. Tensors are taken in chunks: memory stays a few MiB beyond
+the mask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from precdiff.comparison.elements import CHUNK, Elements, Rows
+from precdiff.comparison.expected import Expected
+from precdiff.comparison.metric import METRICS
+from precdiff.comparison.pairing import check_shapes
+from precdiff.comparison.result import Errors, ReferenceInfo, TensorComparison, Verdict
+from precdiff.comparison.standard import Judgement, Limits, Standard, get_standard
+from precdiff.comparison.worst import WorstElements
+from precdiff.errors import NotComparableError
+from precdiff.formats import Array, Format, get_format, to_bits
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which tensor this is; the fields are those of the report's row."""
+
+    id: str = ""
+    name: str = ""
+    sha256: str = ""
+    layer: str = ""
+    op: str = ""
+    source: str = ""
+    iteration: int | None = None
+    rank: int | None = None
+    phase: str = "forward"
+    role: str = "output"
+    paired_by: str = "name"
+
+
+class Compared(NamedTuple):
+    """A row of the report and the mask of the elements that fail, in the tensor's shape."""
+
+    row: TensorComparison
+    failing: Array
+
+
+def compare_tensor(
+    actual: Array,
+    expected: Expected | Array,
+    format: str | Format,
+    standard: str | Standard = "auto",
+    limits: Limits | None = None,
+    identity: Identity | None = None,
+) -> Compared:
+    """Judge a carrier array of `format` against a carrier array of the same format or an Expected.
+
+    >>> row, failing = compare_tensor(np.float32([1.0, 2.0]), np.float32([1.0, 2.25]), "fp16", "ulp", Limits(max_ulp=4))
+    >>> row.verdict, row.max_ulp, failing.tolist()
+    ('fail', 128.0, [False, True])
+    """
+    format, identity = get_format(format), identity or Identity()
+    actual = np.asarray(actual)
+    wanted = expected if isinstance(expected, Expected) else Expected.array(np.asarray(expected), format)
+    check_shapes(identity.name or identity.id or "tensor", actual.shape, wanted.shape)
+    limits = limits or Limits()
+    if limits.role != identity.role:
+        limits = replace(limits, role=identity.role)
+    return _Comparison(actual, wanted, format, get_standard(standard), limits).run(identity)
+
+
+class _Comparison:
+    """One tensor's comparison while its chunks go by."""
+
+    def __init__(self, actual: Array, expected: Expected, format: Format, standard: Standard, limits: Limits) -> None:
+        self._actual, self._expected, self._format = actual, expected, format
+        self._standard, self._limits = standard, limits
+        self._metrics = [make(format) for _, make in METRICS.items()]
+        self._worst = WorstElements(actual.shape)
+        self._failing = np.zeros(actual.size, bool)
+        self._compared = self._excused = self._undecided = 0
+        self._excused_ulp = self._needed = self._radius = 0.0
+        self._factor = False
+        self._hash = hashlib.sha256()
+
+    def run(self, identity: Identity) -> Compared:
+        """Go through the chunks and say what was found."""
+        for elements in self._chunks():
+            for metric in self._metrics:
+                metric.add(elements)
+            self._judge(elements)
+        return Compared(self._row(identity), self._failing.reshape(self._actual.shape))
+
+    def _chunks(self) -> Iterator[Elements]:
+        rows = Rows.of(self._actual, self._expected)
+        representable = self._expected.format is self._format
+        for start in range(0, self._actual.size, CHUNK):
+            chunk = slice(start, min(start + CHUNK, self._actual.size))
+            yield Elements(rows, chunk, self._format, self._limits.conventions, representable)
+
+    def _judge(self, elements: Elements) -> None:
+        judgement = self._standard.judge(elements, self._limits.at(elements.chunk, self._actual.shape))
+        judgement = _special(elements, judgement)
+        self._count(elements, judgement)
+        self._worst.add(elements, _ranks(elements, judgement))
+        self._failing[elements.chunk] = judgement.over
+        codes = to_bits(elements.actual, self._format)
+        self._hash.update(codes.astype(codes.dtype.newbyteorder("<"), copy=False).data)
+
+    def _count(self, elements: Elements, judgement: Judgement) -> None:
+        skipped = 0 if elements.skipped is None else int(np.count_nonzero(elements.skipped))
+        self._compared += len(elements) - skipped
+        self._undecided += int(np.count_nonzero(judgement.maybe))
+        if isinstance(elements.slack, np.ndarray):
+            self._radius = max(self._radius, float(elements.slack.max(initial=0.0)))
+        if judgement.excused is not None and judgement.excused.any():
+            self._excused += int(np.count_nonzero(judgement.excused))
+            self._excused_ulp = max(self._excused_ulp, float(elements.distance[judgement.excused].max()))
+        beyond = judgement.over | judgement.maybe
+        if beyond.any():
+            self._factor = np.ndim(judgement.limit) > 0
+            self._needed = max(self._needed, _needed(elements, judgement, beyond))
+
+    def _row(self, identity: Identity) -> TensorComparison:
+        found: dict[str, Any] = {name: value for metric in self._metrics for name, value in metric.results().items()}
+        own = {field.name: found.pop(field.name) for field in fields(TensorComparison) if field.name in found}
+        over = int(np.count_nonzero(self._failing))
+        undecided = self._undecided
+        return TensorComparison(
+            **{**vars(identity), **own, "sha256": identity.sha256 or self._hash.hexdigest()},
+            format=self._format.name,
+            shape=tuple(self._actual.shape),
+            verdict=self._verdict(over, own["nonfinite"].mismatched),
+            rule=self._standard.rule(self._limits, self._format),
+            compared=self._compared,
+            excused=self._excused,
+            over_limit=over,
+            errors=Errors(**{self._expected.measures: own["max_ulp"]}) if self._expected.measures else Errors(),
+            worst=self._worst.rows(),
+            reference=self._reference(),
+            extra={**found, "undecided": undecided, **self._notes(over + undecided)},
+        )
+
+    def _verdict(self, over: int, mismatched: int) -> Verdict:
+        allowed = int(self._limits.allow_fraction * self._compared)
+        if mismatched or over > allowed:
+            return "fail"
+        if over + self._undecided > allowed:
+            return "undecided"
+        return "pass" if self._compared else "not_compared"
+
+    def _notes(self, beyond: int) -> dict[str, float]:
+        notes = {"excused_max_ulp": self._excused_ulp} if self._excused else {}
+        if beyond:
+            notes["needed_factor" if self._factor else "needed_limit"] = self._needed
+        return notes
+
+    def _reference(self) -> ReferenceInfo | None:
+        info = self._expected.info
+        return info and replace(info, max_radius_ulp=max(info.max_radius_ulp, self._radius))
+
+
+def _special(elements: Elements, judgement: Judgement) -> Judgement:
+    """Apply what holds under every standard to the elements that are not number against number."""
+    if elements.numbers is None:
+        return judgement
+    over, maybe = judgement.over & elements.numbers, judgement.maybe & elements.numbers
+    if elements.mismatched is not None:
+        over |= elements.mismatched
+    if elements.doubtful is not None:
+        over &= ~elements.doubtful
+        maybe |= elements.doubtful
+    excused = None if judgement.excused is None else judgement.excused & elements.numbers
+    return replace(judgement, over=over, maybe=maybe, excused=excused)
+
+
+def _ranks(elements: Elements, judgement: Judgement) -> tuple[Array | None, ...]:
+    """Masks of the worst elements, most serious first: mismatched, beyond, undecided, merely inexact."""
+    over, mismatched = judgement.over, elements.mismatched
+    if mismatched is not None:
+        mismatched = mismatched & over
+        over = over & ~mismatched
+    rest = (elements.distance > 0.0) & ~judgement.over & ~judgement.maybe
+    for aside in (elements.skipped, judgement.excused):
+        rest = rest if aside is None else rest & ~aside
+    return mismatched, over, judgement.maybe, rest
+
+
+def _needed(elements: Elements, judgement: Judgement, beyond: Array) -> float:
+    """The smallest limit, or factor of the limits, under which the elements beyond would pass; inf where none does."""
+    if elements.mismatched is not None and (elements.mismatched & beyond).any():
+        return float("inf")
+    error, limit = judgement.error[beyond], judgement.limit
+    if np.ndim(limit) == 0:
+        return float(error.max())
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return float((error / np.broadcast_to(limit, judgement.over.shape)[beyond]).max())
+
+
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict over several tensors: one failure fails, one doubt leaves undecided, nothing compared is no success.
+
+    >>> overall(["pass", "not_compared"]), overall([])
+    ('pass', 'not_compared')
+    """
+    found = set(verdicts)
+    order: tuple[Verdict, ...] = ("fail", "undecided", "pass")
+    return next((verdict for verdict in order if verdict in found), "not_compared")
+
+
+def require_compared(rows: Iterable[TensorComparison]) -> None:
+    """Raise where nothing at all was compared: that is trouble, never success."""
+    rows = list(rows)
+    if overall(row.verdict for row in rows) == "not_compared":
+        found = ", ".join(f"{row.name or row.id} {row.shape}" for row in rows) or "no tensors"
+        raise NotComparableError(f"nothing was compared: {found}, all empty or NaN. Check that both sides hold data.")

@@ -1,0 +1,102 @@
+"""What a tensor is compared with: an array of values, or a reference with a radius.
+
+Per element a reference is a real number known to lie within `radius` of hi + lo, an exact infinity, or NaN; `kind`
+(uint8) says which. hi, lo and radius are fp64. An array of values is the case lo = radius = 0. Values stay in the
+caller's arrays and are widened chunk by chunk. This file must not know how a reference was computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from precdiff.comparison.result import ReferenceInfo
+from precdiff.errors import NotComparableError
+from precdiff.formats import Array, Format
+
+FINITE, POSITIVE_INF, NEGATIVE_INF, NAN, UNDECIDED = range(5)
+
+#: which error a reference measures: of the whole computation, of it with its casts kept, of one op on its own inputs
+ErrorKind = Literal["total", "storage", "local"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected values of one tensor: a reference as it stands, `array` or `reals` for what is given."""
+
+    hi: Array
+    lo: Array | None = None
+    radius: Array | None = None
+    kind: Array | None = None
+    #: format whose values these are; None where they are real numbers
+    format: Format | None = None
+    info: ReferenceInfo | None = None
+    measures: ErrorKind | None = None
+
+    @classmethod
+    def array(cls, values: Array, format: Format) -> Expected:
+        """Expect the values of a carrier array of `format`, exactly as given."""
+        bits = format.p if format.is_float else format.bits
+        return cls(values, format=format, info=ReferenceInfo("array", bits, "given", 0.0, 0))
+
+    @classmethod
+    def reals(cls, values: object) -> Expected:
+        """Expect real numbers: fp64 arrays, or objects that mpmath, fractions or decimal made.
+
+        >>> from fractions import Fraction
+        >>> third = Expected.reals([Fraction(1, 3)])
+        >>> third.hi.tolist(), (third.lo * 3 * 2**54).tolist()
+        ([0.3333333333333333], [1.0])
+        """
+        found = np.asarray(values)
+        info = ReferenceInfo("array", 53, "given", 0.0, 0)
+        if found.dtype != np.dtype(object):
+            return cls(found.astype(np.float64, copy=False), info=info)
+        pairs = np.array([_pair(value) for value in found.ravel().tolist()], np.float64).reshape(-1, 2)
+        hi, lo = pairs[:, 0].reshape(found.shape), pairs[:, 1].reshape(found.shape)
+        return cls(hi, lo, info=ReferenceInfo("array", 106, "given", 0.0, 0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the tensor."""
+        return tuple(self.hi.shape)
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    """Split a real into hi + lo; what lies beyond fp64 is an infinity to every format."""
+    try:
+        hi = float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value), 0.0
+    if not math.isfinite(hi):
+        return hi, 0.0
+    return hi, float(value - type(value)(hi))
+
+
+def widen(values: Array) -> tuple[Array, Array | None]:
+    """Return values as an exact fp64 pair; lo is None where one fp64 holds them, as it does all but 64-bit integers."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return values.astype(np.float64, copy=False), None
+    low = values & values.dtype.type(0xFFFF_FFFF)
+    return (values - low).astype(np.float64), low.astype(np.float64)
+
+
+class Flat:
+    """An array seen as one row, sliced without copying the whole; a scalar or smaller array is broadcast."""
+
+    def __init__(self, values: Array | float, shape: Iterable[int]) -> None:
+        found, shape = np.asarray(values), tuple(shape)
+        self.scalar = found[()] if found.ndim == 0 else None
+        try:
+            full = np.broadcast_to(found, shape)
+        except ValueError as error:
+            message = f"an array of shape {found.shape} does not fit a tensor of shape {shape}."
+            raise NotComparableError(f"{message} Pass one value, or one an element.") from error
+        self._row: Any = full.reshape(-1) if full.flags.c_contiguous else full.flat
+
+    def __getitem__(self, chunk: slice) -> Array:
+        return np.asarray(self._row[chunk] if self.scalar is None else self.scalar)

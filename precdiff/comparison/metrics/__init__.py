@@ -1,0 +1,1 @@
+"""One file a metric; every module here registers itself in comparison.metric.METRICS."""

@@ -1,0 +1,104 @@
+"""Standards: rules that give a verdict, and the data they judge by.
+
+A standard looks at a chunk of elements and at its limits - bounds, radii and kernel limits reach it as data - and
+says which elements are beyond the limit, which would change sides within the reference's radius, and which were let
+off. What holds under every standard (mismatched non-finite values fail, NaN against NaN is not compared) is in
+compare.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from precdiff.comparison.elements import Conventions, Elements
+from precdiff.comparison.expected import Flat
+from precdiff.errors import PrecDiffError
+from precdiff.formats import Array, Format
+from precdiff.registry import Registry
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tensor is judged by, as data; a standard reads the fields it needs."""
+
+    #: role of the tensor (DESIGN 7), by which `auto` chooses
+    role: str = ""
+    #: standard `ulp`: largest ULP error, and what is excused near an expected zero or within atol + rtol |expected|
+    max_ulp: float | None = None
+    zero_atol: float = 0.0
+    atol: float | None = None
+    rtol: float | None = None
+    #: share of the compared elements that may be beyond the limit (mismatched non-finite values never are)
+    allow_fraction: float = 0.0
+    #: standard `bound`: largest error of each element, a number or an array of the tensor's shape
+    bound: Array | float | None = None
+    bound_unit: Literal["ulp", "absolute"] = "ulp"
+    #: standard `backward`: largest error / sum of |terms|, and those sums, one an element
+    backward: float | None = None
+    terms: Array | None = None
+    #: how non-finite values are read
+    conventions: Conventions = field(default_factory=Conventions)
+
+    def at(self, chunk: slice, shape: tuple[int, ...]) -> Limits:
+        """Cut the per-element data to a chunk of a tensor of that shape."""
+        bound = None if self.bound is None else Flat(self.bound, shape)[chunk]
+        terms = None if self.terms is None else Flat(self.terms, shape)[chunk]
+        return replace(self, bound=bound, terms=terms)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a standard says about a chunk: who is beyond the limit, who might be within the radius, who is let off."""
+
+    over: Array
+    maybe: Array
+    #: error and limit in the standard's own unit: their largest ratio tells which limit would pass
+    error: Array
+    limit: Array | float
+    excused: Array | None = None
+
+    def excuse(self, excused: Array) -> Judgement:
+        """Let off those elements beyond the limit (or undecided) that `excused` names."""
+        off = excused & (self.over | self.maybe)
+        return replace(self, over=self.over & ~off, maybe=self.maybe & ~off, excused=off)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A rule as a value: its wording, and its judgement over a chunk."""
+
+    name: str
+    rule: Callable[[Limits, Format], str]
+    judge: Callable[[Elements, Limits], Judgement]
+
+
+STANDARDS: Registry[Standard] = Registry("standard", "precdiff.comparison.standards")
+
+
+def get_standard(name: str | Standard) -> Standard:
+    """Return the standard called `name`; a Standard is returned as it is.
+
+    >>> get_standard("ulp").name
+    'ulp'
+    """
+    return name if isinstance(name, Standard) else STANDARDS[name]
+
+
+def decide(error: Array, limit: Array | float, slack: Array | float) -> Judgement:
+    """Compare an error known to within slack with a limit: beyond for certain, within for certain, or neither."""
+    with np.errstate(invalid="ignore"):
+        over = error - slack > limit
+        within = error + slack <= limit
+    return Judgement(over, ~(over | within), error + slack, limit)
+
+
+def required(value: Array | float | None, name: str, standard: str) -> Array | float:
+    """Return data a standard cannot do without."""
+    if value is None:
+        message = f"standard {standard!r} needs Limits.{name}, found none. Pass it, or choose another standard."
+        raise PrecDiffError(message)
+    return value

@@ -1,0 +1,1 @@
+"""One file a standard; every module here registers itself in comparison.standard.STANDARDS."""
