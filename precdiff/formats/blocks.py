@@ -16,17 +16,19 @@ BLOCK = 2**15
 
 
 def in_blocks(work: Callable[..., Array], *arrays: Array) -> Array:
-    """Return work(*arrays) for elementwise `work`, in blocks taken in C order; the arrays are broadcast first.
+    """Return work(*arrays) for elementwise `work`, in blocks taken in C order.
+
+    The arrays are broadcast first; `work` sees arrays of one dimension only.
 
     >>> in_blocks(np.add, np.ones((2, 3)), np.ones(3)).shape
     (2, 3)
     """
     arrays = tuple(np.broadcast_arrays(*arrays))
     size, shape = arrays[0].size, arrays[0].shape
-    if size <= BLOCK:
-        return work(*arrays)
     flat = [array.reshape(-1) for array in arrays]
     first = work(*(array[:BLOCK] for array in flat))
+    if size <= BLOCK:
+        return first.reshape(shape)
     result = np.empty(size, first.dtype)
     result[:BLOCK] = first
     for start in range(BLOCK, size, BLOCK):

@@ -33,7 +33,7 @@ def to_bits(values: object, fmt: str | Format) -> Array:
     """
     fmt = get_format(fmt)
     found = np.asarray(values)
-    if found.dtype.name == fmt.native:
+    if found.dtype.name == fmt.native and found.dtype.isnative:
         return found.view(fmt.storage)
     carried = _into_carrier(found, fmt)
     if fmt.native == fmt.carrier:

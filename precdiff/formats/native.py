@@ -37,7 +37,7 @@ def carrier(array: object) -> Array:
     >>> carrier(np.float16([1.5])).dtype.name
     'float32'
     """
-    found = np.asarray(array)
+    found = _in_host_order(np.asarray(array))
     fmt = format_of(found)
     return found if found.dtype == np.dtype(fmt.carrier) else from_bits(found.view(fmt.storage), fmt)
 
@@ -48,13 +48,17 @@ def format_of(array: object) -> Format:
     >>> format_of(np.zeros(3, np.float16)).name
     'fp16'
     """
-    dtype = np.asarray(array).dtype
+    dtype = np.asarray(array).dtype.newbyteorder("=")
     for _, fmt in FORMATS.items():
         if fmt.native == dtype.name and native_dtype(fmt) == dtype:
             return fmt
     advice = _ADVICE.get(dtype.kind, "convert it to one of them")
     known = ", ".join(fmt.native for _, fmt in FORMATS.items())
     raise PrecDiffError(f"no format for an array of dtype {dtype.name}. Known dtypes: {known}; {advice}.")
+
+
+def _in_host_order(array: Array) -> Array:
+    return array if array.dtype.isnative else array.byteswap().view(array.dtype.newbyteorder("="))
 
 
 @cache

@@ -7,8 +7,9 @@ With e the exponent of |x| clamped to [emin, emax],
     ulp_distance(a, b) = |ordinal(a) - ordinal(b)|      an integer: floats passed on the way
 
 An infinity stands for everything from where the number line would go on, max_finite + ulp(max_finite), which is
-2^(emax + 1) where a format has infinities; so it is no error where the reference lies beyond that. With subnormals="flush" the numbers a flushing device lacks are
-taken out of the line: zero and the smallest normal number are one ulp apart.
+2^(emax + 1) where a format has infinities; so it is no error where the reference lies beyond that. With
+subnormals="flush" the numbers a flushing device lacks are taken out of the line: zero and the smallest normal number
+are one ulp apart.
 
 docs/definitions.md works every edge through. This file must not know how the numbers came about.
 """
@@ -38,7 +39,8 @@ def quantum(x: Array, fmt: Format) -> Array:
     """
     if not fmt.is_float:
         return np.ones(np.shape(x))
-    field = np.asarray(x, np.float64).view(np.uint64) & _EXPONENT_FIELD
+    with np.errstate(invalid="ignore"):  # a signalling NaN is none of our business here
+        field = np.asarray(x, np.float64).view(np.uint64) & _EXPONENT_FIELD
     field = np.minimum(np.maximum(field, _field(fmt.emin)), _field(fmt.emax))
     if fmt.emin - fmt.p + 1 < -1022:  # the quantum may be subnormal in fp64, which bits alone do not give
         return np.asarray(np.ldexp(1.0, (field >> np.uint64(52)).astype(np.int32) - 1023 - fmt.p + 1))
@@ -55,7 +57,7 @@ def ulp(x: object, fmt: str | Format) -> Array:
     >>> ulp([1.0, 0.0, 65504.0], "fp16").tolist()
     [0.0009765625, 5.960464477539063e-08, 32.0]
     """
-    values = carrier(x).astype(np.float64)
+    values = carrier(x)
     return np.where(np.isnan(values), np.nan, quantum(values, get_format(fmt)))
 
 

@@ -76,9 +76,9 @@ def _takes_next(m: int, part: int, whole: int, negative: bool, rounding: Roundin
 
 
 def _beyond(m: int, shift: int, fmt: Format) -> bool:
-    """Say whether m * 2^shift is above the largest finite number; `shift` is never below that of emin."""
+    """Say whether m * 2^shift is above the largest finite number; m is at most 2^p."""
     top = fmt.emax - fmt.p + 1
-    return shift > top or (m << (shift - top + fmt.p) if shift > top - fmt.p else 0) > fmt.max_significand << fmt.p
+    return shift > top or (shift == top and m > fmt.max_significand)
 
 
 def _end(rounding: Rounding, negative: bool = False, infinite: bool = False) -> float:
