@@ -173,8 +173,7 @@ def _special(elements: Elements, judgement: Judgement) -> Judgement:
     if elements.mismatched is not None:
         over |= elements.mismatched
     if elements.doubtful is not None:
-        over &= ~elements.doubtful
-        maybe |= elements.doubtful
+        over, maybe = over & ~elements.doubtful, maybe | elements.doubtful
     excused = None if judgement.excused is None else judgement.excused & elements.numbers
     return replace(judgement, over=over, maybe=maybe, excused=excused)
 

@@ -102,7 +102,10 @@ class Elements:
         if not self.format.is_float:
             return self._integer_error()
         reference = self.hi if self.lo is None else (self.hi, self.lo)
-        return signed_ulp_error(self.actual, reference, self.format)
+        ulps = signed_ulp_error(self.actual, reference, self.format)
+        if self._conventions.equal_nan or self._ordinary:
+            return ulps
+        return np.where(self._both_nan, np.inf, ulps)
 
     def _integer_error(self) -> Array:
         low = np.zeros(1)
@@ -121,7 +124,10 @@ class Elements:
     @cached_property
     def slack(self) -> Array | float:
         """The reference's radius in ULP."""
-        return 0.0 if self.radius is None else self.radius / self.spacing
+        if self.radius is None:
+            return 0.0
+        with np.errstate(over="ignore"):
+            return self.radius / self.spacing
 
     @cached_property
     def error(self) -> Array:
@@ -216,7 +222,9 @@ class Elements:
             return None
         special = ~np.isfinite(self.value) | ~np.isfinite(self._target)
         wrong = special & ~self._agreed
-        return wrong & ~self.skipped if self.skipped is not None else wrong
+        for aside in (self.skipped, self.doubtful):
+            wrong = wrong if aside is None else wrong & ~aside
+        return wrong
 
     @cached_property
     def numbers(self) -> Array | None:

@@ -71,7 +71,7 @@ def _pair(value: Any) -> tuple[float, float]:
     try:
         hi = float(value)
     except OverflowError:
-        return math.copysign(math.inf, value), 0.0
+        return (math.inf if value > 0 else -math.inf), 0.0
     if not math.isfinite(hi):
         return hi, 0.0
     return hi, float(value - type(value)(hi))
@@ -81,8 +81,10 @@ def widen(values: Array) -> tuple[Array, Array | None]:
     """Return values as an exact fp64 pair; lo is None where one fp64 holds them, as it does all but 64-bit integers."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return values.astype(np.float64, copy=False), None
-    low = values & values.dtype.type(0xFFFF_FFFF)
-    return (values - low).astype(np.float64), low.astype(np.float64)
+    low_bits = values & values.dtype.type(0xFFFF_FFFF)
+    high, low = (values - low_bits).astype(np.float64), low_bits.astype(np.float64)
+    total = high + low
+    return total, low - (total - high)  # Dekker's fast two-sum: exact, since high is 0 or the larger
 
 
 class Flat:
