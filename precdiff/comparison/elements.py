@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from precdiff.comparison.expected import NAN, NEGATIVE_INF, POSITIVE_INF, UNDECIDED, Expected, Flat, widen
+from precdiff.comparison.expected import FINITE, UNDECIDED, Expected, Flat, widen
 from precdiff.formats import Array, Format, quantum, signed_ulp_error
 
 #: elements a chunk: an fp64 temporary takes 256 KiB and stays in a core's second-level cache
@@ -27,8 +27,8 @@ CHUNK = 1 << 15
 
 Overflow = Literal["ieee", "saturate"]
 
-#: what each kind of element (expected.py) stands for; finite and undecided ones have their own values
-_SPECIALS = np.array([0.0, np.inf, -np.inf, np.nan, 0.0])
+#: what the kinds of elements (expected.py) stand for, apart from finite ones
+_SPECIALS = np.array([0.0, np.inf, -np.inf, np.nan, np.nan])
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,13 @@ class Elements:
         return int(self.value.size)
 
     def _apply_kinds(self, kind: Array) -> None:
-        """Write specials into hi; note the undecided elements whose hull says nothing."""
-        if not kind.any():
+        """Write specials into hi; of undecided elements nothing is known."""
+        special = kind != FINITE
+        if not special.any():
             return
-        special = (kind == POSITIVE_INF) | (kind == NEGATIVE_INF) | (kind == NAN)
-        values = np.where(special, _SPECIALS[kind], self.hi)
-        width = np.zeros(len(self)) if self.radius is None else self.radius
-        unusable = (kind == UNDECIDED) & ~(np.isfinite(self.hi) & np.isfinite(width))
-        self.hi, self.unusable = values, unusable if unusable.any() else None
+        self.hi = np.where(special, _SPECIALS[kind], self.hi)
+        unusable = kind == UNDECIDED
+        self.unusable = unusable if unusable.any() else None
         if self.lo is not None:
             self.lo = np.where(special, 0.0, self.lo)
         if self.radius is not None:

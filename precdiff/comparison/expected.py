@@ -1,8 +1,9 @@
 """What a tensor is compared with: an array of values, or a reference with a radius.
 
-Per element a reference is a real number known to lie within `radius` of hi + lo, an exact infinity, or NaN; `kind`
-(uint8) says which. hi, lo and radius are fp64. An array of values is the case lo = radius = 0. Values stay in the
-caller's arrays and are widened chunk by chunk. This file must not know how a reference was computed.
+Per element a reference is a real number known to lie within `radius` of hi + lo, an exact infinity, NaN, or undecided
+(then hi, lo and radius mean nothing); `kind` (uint8) says which. hi, lo and radius are fp64. An array of values is the
+case lo = radius = 0. Values stay in the caller's arrays and are widened chunk by chunk. This file must not know how a
+reference was computed.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Limits:
     #: standard `bound`: largest error of each element, a number or an array of the tensor's shape
     bound: Array | float | None = None
     bound_unit: Literal["ulp", "absolute"] = "ulp"
-    #: standard `backward`: largest error / sum of |terms|, and those sums, one an element
+    #: standard `backward`: largest error as a share of the sum of |terms|, and those sums, one an element
     backward: float | None = None
     terms: Array | None = None
     #: how non-finite values are read

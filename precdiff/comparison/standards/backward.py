@@ -1,6 +1,6 @@
-"""Standard `backward`: error / sum of |terms| <= limit, the componentwise backward error of a sum or contraction.
+"""Standard `backward`: the componentwise backward error of a sum or contraction, apart from rounding its result.
 
-    |a - r| <= limit * sum_i |t_i|      t_i the terms summed: elements, or products of a matmul  (Higham 2002, 3.1, 3.5)
+    |a - r| <= limit * sum_i |t_i| + ulp(r) / 2     t_i the terms: elements, or products of a matmul (Higham 2002, 3.5)
 
 It does not blame a kernel for cancellation in its data, as a limit in ULP would. Sums and limit reach it as data.
 """
@@ -16,14 +16,16 @@ from precdiff.formats import Format
 
 def rule(limits: Limits, format: Format) -> str:
     """Say the rule."""
-    return f"error / sum of |terms| <= {float(required(limits.backward, 'backward', 'backward')):.6g}"
+    limit = float(required(limits.backward, "backward", "backward"))
+    return f"error <= {limit:.6g} sum of |terms| + 1/2 ULP of {format}"
 
 
 def judge(elements: Elements, limits: Limits) -> Judgement:
     """Judge a chunk."""
     limit = required(limits.backward, "backward", "backward")
     terms = required(limits.terms, "terms", "backward")
-    return decide(np.abs(elements.error), limit * terms, 0.0 if elements.radius is None else elements.radius)
+    allowed = limit * terms + 0.5 * elements.spacing
+    return decide(np.abs(elements.error), allowed, 0.0 if elements.radius is None else elements.radius)
 
 
 STANDARDS.add("backward", Standard("backward", rule, judge))
