@@ -6,8 +6,12 @@ Read fact.py (value, source, confidence), profile.py (the fields), orders/ and t
 from precdiff.device.fact import Fact, assumed, documented, measured
 from precdiff.device.orders import (
     AdjacentTree,
+    AlignedTruncated,
+    Groups,
+    GroupTrees,
     Once,
     Pairwise,
+    Repeats,
     Sequential,
     SequentialFma,
     SummationOrder,
@@ -20,10 +24,14 @@ from precdiff.device.profile import PROFILES, DeviceProfile, get_profile
 __all__ = [
     "PROFILES",
     "AdjacentTree",
+    "AlignedTruncated",
     "DeviceProfile",
     "Fact",
+    "GroupTrees",
+    "Groups",
     "Once",
     "Pairwise",
+    "Repeats",
     "Sequential",
     "SequentialFma",
     "SummationOrder",

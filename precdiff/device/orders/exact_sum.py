@@ -7,8 +7,8 @@ The errors are added in the same way until all errors are zero:
 
 Each pass shrinks what is left by about 2^53 / n, and all numbers are multiples of one power of two, so it ends. The few
 s_k are made non-overlapping (Shewchuk 1997, Grow-Expansion); then hi is the leading part, lo the first part that hi
-does not absorb, nudged towards what lies below it. hi + lo is on the same side of every number and midpoint of up to 53 bits
-as the exact sum, so that rounding it once rounds the sum, in every direction. This file knows nothing of orders.
+does not absorb, nudged towards what lies below it. hi + lo is on the same side of every number and midpoint of up to 53
+bits as the exact sum, so that rounding it once rounds the sum, in every direction. This file knows nothing of orders.
 """
 
 from __future__ import annotations
