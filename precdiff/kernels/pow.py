@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from precdiff.errors import KernelError
 from precdiff.kernels.kernel import kernel
+from precdiff.kernels.log_pair import log_pair
 from precdiff.machine import Tensor
 from precdiff.ops import abs_, cast, exp, floor, fma, log, power, reciprocal, where
 
@@ -56,13 +57,12 @@ def _wide(x: Tensor, y: Tensor) -> Tensor:
 
 def _compensated(x: Tensor, y: Tensor) -> Tensor:
     x, y = cast(x, "fp32"), cast(y, "fp32")
-    hi = log(x)
-    # ln x - hi = ln(x exp(-hi)), and x exp(-hi) - 1 is small: one Newton step for exp(hi) = x
-    estimate = exp(hi)
-    lo = (x - estimate) / estimate
+    hi, lo = log_pair(x)
     product = y * hi
     rest = fma(y, hi, -product) + y * lo
-    return exp(product) * (1.0 + rest)
+    e = exp(product)
+    # beyond exp's range rest is inf - inf; e is already the answer
+    return where(abs_(product) < 128.0, e * (1.0 + rest), e)
 
 
 _VARIANTS = {"v1": _narrow, "v2": _widened, "v3": _narrow_then_wide, "v4": _wide, "v5": _compensated}

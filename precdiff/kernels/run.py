@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import precdiff
 from precdiff.device import DeviceProfile, get_profile
 from precdiff.errors import KernelError, PrecDiffError
 from precdiff.formats import Format, carrier, format_of, get_format
@@ -137,7 +136,7 @@ def _named(kernel: Kernel, result: Any) -> dict[str, Tensor]:
     return found
 
 
-_PACKAGE = str(Path(precdiff.__file__).resolve().parent)
+_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def _at(error: BaseException) -> str:

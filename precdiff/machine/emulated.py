@@ -98,7 +98,7 @@ class EmulatedMachine(Machine):
         order = self.profile.matmul_order_for(inputs[0].format)
         total = order.dot(
             a[..., :, None, :], columns[..., None, :, :], self.profile.rounding(accumulator, "matmul"),
-            self.profile.matmul_product.value, c=start,
+            self.profile.matmul_product.value, c=start, data=inputs[0].format,
         )  # fmt: skip
         return (self._deliver(total, accumulator, format),)
 

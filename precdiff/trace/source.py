@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-import precdiff
 from precdiff.trace.step import Source
 
-_PACKAGE = Path(precdiff.__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 _KERNELS = (str(_PACKAGE / "kernels"), str(_PACKAGE / "npu" / "kernels"))
-_MACHINERY = str(_PACKAGE / "kernels" / "kernel.py")
+_MACHINERY = tuple(str(_PACKAGE / "kernels" / name) for name in ("kernel.py", "run.py"))
+_COMPOSITES = str(_PACKAGE / "ops" / "composites.py")
 
 Position = tuple[int, int, int, int]
 
@@ -31,14 +31,14 @@ def calling_source() -> Source:
         file = frame.f_code.co_filename
         if _is_kernel(file):
             return Source(shown(file), frame.f_lineno, _assigned(frame) if direct else "")
-        direct = direct and Path(file).name != "composites.py"
+        direct = direct and file != _COMPOSITES
         frame = frame.f_back
     return Source("", 0)
 
 
 def _is_kernel(file: str) -> bool:
     inside = file.startswith(str(_PACKAGE))
-    return not inside or (file.startswith(_KERNELS) and file != _MACHINERY)
+    return not inside or (file.startswith(_KERNELS) and file not in _MACHINERY)
 
 
 @functools.cache

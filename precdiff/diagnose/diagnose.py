@@ -1,0 +1,107 @@
+"""Diagnose a problem: every rule's hypotheses, proved, ranked, and joined where they speak of the same thing.
+
+Order of findings: standing, then the rule's rank, then the size of the region. A finding whose birthplace an earlier verified
+one already explains is that one's `also`. What no rule explains is `unexplained`, with the steps of the largest share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.finding import Counterfactual, Finding
+from precdiff.diagnose.problem import Problem
+from precdiff.diagnose.proof import Prover
+from precdiff.diagnose.rule import RULES, CauseRule, Hypothesis
+from precdiff.reference import Reference
+
+_STANDINGS = ("verified", "candidate", "insufficient")
+
+
+def diagnose(
+    problem: Problem, totals: Mapping[str, Reference] | None = None, locals_: Mapping[str, Reference] | None = None,
+    budget: float = math.inf,
+) -> list[Finding]:  # fmt: skip
+    """Findings for one problem, best first."""
+    evidence, prover = Evidence(problem, totals, locals_), Prover(problem, budget)
+    found = []
+    for _, rule in sorted(RULES.items(), key=lambda item: item[1].rank):
+        if problem.group in rule.groups:
+            found += [(rule, _proved(rule, h, evidence, prover)) for h in rule.find(evidence)]
+    found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
+    findings = _joined(f for _, f in found)
+    if not any(f.standing != "insufficient" for f in findings):
+        findings.append(_unexplained(evidence))
+    return [replace(f, evidence={**f.evidence, "replays": prover.replays}) for f in findings]
+
+
+def _proved(rule: CauseRule, hypothesis: Hypothesis, evidence: Evidence, prover: Prover) -> Finding:
+    best: tuple[int, Counterfactual | None] = (len(_STANDINGS) - 1, None)
+    for changes in hypothesis.changes:
+        proof = prover.prove(changes)
+        standing = _STANDINGS.index(prover.standing(proof))
+        if best[1] is None or standing < best[0]:
+            best = standing, proof
+        if standing == 0:
+            break
+    return _finding(rule.cause, hypothesis, evidence, _STANDINGS[best[0]], best[1])
+
+
+def _finding(
+    cause: str, hypothesis: Hypothesis, evidence: Evidence, standing: str, proof: Counterfactual | None
+) -> Finding:
+    problem, step = evidence.problem, evidence.trace.step(hypothesis.step)
+    born = list(hypothesis.born_at)
+    name = f"{problem.tensor}:{problem.group}:{cause}:{step.id}:{','.join(hypothesis.region.steps)}"
+    share = sum(evidence.shares.get(id, 0.0) for id in born) if problem.group == "finite" else 1.0
+    return Finding(
+        id=hashlib.sha256(name.encode()).hexdigest()[:12], cause=cause, standing=standing,  # type: ignore[arg-type]
+        step=step.id, source=str(step.source), layer=step.layer, region=list(hypothesis.region.steps), born_at=born,
+        chain=list(hypothesis.chain) or chain(evidence, born, problem.tensor), share=share,
+        statistic=f"RMS {problem.unit_name}", limit=problem.limit, group=problem.group, elements=problem.elements,
+        evidence=_facts(hypothesis, evidence, born), counterfactual=proof, remedy=hypothesis.remedy,
+    )  # fmt: skip
+
+
+def _facts(hypothesis: Hypothesis, evidence: Evidence, born: list[str]) -> dict[str, object]:
+    shares = evidence.shares if evidence.problem.group == "finite" else {}
+    return {
+        **hypothesis.evidence,
+        "sources": {id: str(evidence.trace.step(id).source) for id in born},
+        **({"shares": {id: shares.get(id, 0.0) for id in born}, "shares_sum": sum(shares.values())} if shares else {}),
+    }
+
+
+def chain(evidence: Evidence, born: Iterable[str], tensor: str) -> list[str]:
+    """The steps the error passes, from its birthplace to the failing tensor: those that depend on one born there."""
+    reached = set(born)
+    for step in evidence.steps:
+        if any(i in reached for i in step.inputs):
+            reached.add(step.id)
+    return [s.id for s in evidence.steps if s.id in reached]
+
+
+def _joined(findings: Iterable[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
+    for finding in findings:
+        earlier = next((f for f in kept if f.standing != "insufficient" and set(f.born_at) & set(finding.born_at)), None)
+        if earlier is None:
+            kept.append(finding)
+        elif finding.standing != "insufficient" and finding.cause not in (earlier.cause, *earlier.also):
+            kept[kept.index(earlier)] = replace(earlier, also=[*earlier.also, finding.cause])
+    return kept
+
+
+def _unexplained(evidence: Evidence) -> Finding:
+    from precdiff.trace import Region
+
+    born = evidence.born_at() if evidence.problem.group == "finite" else []
+    tensor = evidence.problem.tensor
+    hypothesis = Hypothesis(
+        tensor, Region((tensor,)), born or [tensor], (),
+        "No single change PrecDiff knows removes this error. Compare the steps of the largest share with the source.",
+    )  # fmt: skip
+    return _finding("unexplained", hypothesis, evidence, "insufficient", None)

@@ -1,0 +1,159 @@
+"""Evidence: what one pass over a problem's trace tells of every step.
+
+Local errors and exact values come from the reference, shares and cotangents from one adjoint sweep, condition numbers from
+the vjp rows. Everything is computed when first asked for and kept. Rules read it; they never compute references themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from precdiff import reference
+from precdiff.device import get_profile
+from precdiff.diagnose.problem import Problem
+from precdiff.formats import Format, get_format
+from precdiff.machine import EmulatedMachine, RealArray
+from precdiff.machine.realarray import FINITE
+from precdiff.ops import OPS
+from precdiff.reference import Reference
+from precdiff.trace import Step, needed_for, sweep
+
+
+class Evidence:
+    """Evidence about one Problem; `totals` and `locals_` may be handed in where they are already known."""
+
+    def __init__(
+        self, problem: Problem, totals: Mapping[str, Reference] | None = None, locals_: Mapping[str, Reference] | None = None
+    ) -> None:
+        self.problem = problem
+        self.trace = problem.trace
+        self._totals = totals
+        self._locals = locals_
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The steps the failing tensor depends on, in execution order."""
+        needed = needed_for(self.trace, [self.problem.tensor])
+        return [s for s in self.trace.steps if s.id in needed]
+
+    @cached_property
+    def totals(self) -> Mapping[str, Reference]:
+        """Exact values of every step (ideal mathematics)."""
+        wanted = [s.id for s in self.steps]
+        return self._totals if self._totals is not None else reference.total(self.trace, wanted)
+
+    @cached_property
+    def locals_(self) -> Mapping[str, Reference]:
+        """Every step exactly, on its own recorded inputs."""
+        wanted = [s.id for s in self.steps]
+        return self._locals if self._locals is not None else reference.local(self.trace, wanted)
+
+    def format(self, tensor: str) -> Format:
+        """A tensor's declared format."""
+        return get_format(self.trace.formats[tensor])
+
+    def values(self, tensor: str) -> np.ndarray:
+        """A tensor's recorded values in fp64."""
+        return np.asarray(self.trace.values[tensor], np.float64)
+
+    def exact(self, tensor: str) -> RealArray:
+        """A step's exact values."""
+        return self.totals[tensor].values
+
+    def local_error(self, step: str) -> np.ndarray:
+        """recorded - exact on recorded inputs, fp64; 0 where either is not finite."""
+        exact = self.locals_[step].values
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = (self.values(step) - exact.hi) - exact.lo
+        return np.where((exact.kind == FINITE) & np.isfinite(error), error, 0.0)
+
+    @cached_property
+    def cotangents(self) -> dict[str, np.ndarray]:
+        """The adjoint sweep seeded with e / unit^2 over the finite failing elements."""
+        problem = self.problem
+        error = np.where(problem.mask, self.output_error, 0.0)
+        unit = self._unit
+        seed = np.where(problem.mask & np.isfinite(error), error / (unit * unit), 0.0)
+        return sweep(self.trace, self._points, {problem.tensor: seed})
+
+    @property
+    def output_error(self) -> np.ndarray:
+        """recorded - expected of the failing tensor, fp64."""
+        expected = self.problem.expected
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.values(self.problem.tensor) - expected.hi) - expected.lo)
+
+    @cached_property
+    def _unit(self) -> np.ndarray:
+        from precdiff.formats import ulp
+
+        problem = self.problem
+        return ulp(np.where(problem.expected.kind == FINITE, problem.expected.hi, 1.0), problem.format)
+
+    @cached_property
+    def _points(self) -> dict[str, np.ndarray]:
+        """Where to differentiate: exact values, recorded ones where nothing exact is known."""
+        points = {id: self.values(id) for id in self.trace.values}
+        for step in self.steps:
+            exact = self.exact(step.id).values()
+            points[step.id] = np.where(np.isfinite(exact), exact, points[step.id])
+        return points
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Signed first-order share of every step in the failing elements' squared error; they sum to about 1."""
+        error = np.where(self.problem.mask, self.output_error / self._unit, 0.0)
+        energy = float(np.sum(np.where(np.isfinite(error), error * error, 0.0)))
+        shares = {}
+        for step in self.steps:
+            if energy > 0 and step.id in self.cotangents:
+                shares[step.id] = float(np.sum(self.cotangents[step.id] * self.local_error(step.id))) / energy
+        return shares
+
+    def born_at(self, covered: float = 0.9, least: float = 0.02) -> list[str]:
+        """The fewest steps whose shares make up `covered` of all positive shares, each at least `least`."""
+        ranked = sorted(((share, id) for id, share in self.shares.items() if share > 0), reverse=True)
+        total = sum(share for share, _ in ranked)
+        chosen: list[str] = []
+        so_far = 0.0
+        for share, id in ranked:
+            if so_far >= covered * total or (chosen and share < least * total):
+                break
+            chosen.append(id)
+            so_far += share
+        return [s.id for s in self.steps if s.id in chosen]
+
+    def touched(self, step: str) -> np.ndarray:
+        """Mask of the step's elements that influence the failing elements (by a non-zero cotangent, else by place)."""
+        if self.problem.group == "finite" and step in self.cotangents:
+            touched = np.broadcast_to(self.cotangents[step] != 0, self.values(step).shape)
+            if touched.any():
+                return touched
+        shape = self.values(step).shape
+        return self.problem.mask if shape == self.problem.mask.shape else np.ones(shape, bool)
+
+    def condition(self, step: Step) -> np.ndarray:
+        """sum over operands of |x df/dx| / |f| per element, at the exact values: the step's relative condition number."""
+        machine = EmulatedMachine(get_profile("ieee"))
+        fp64 = get_format("fp64")
+        output = machine.tensor(self._points[step.id], fp64)
+        inputs = [machine.tensor(np.asarray(self._points[i], self.format(i).carrier if self.format(i).kind != "float" else "float64"), fp64 if self.format(i).is_float else self.format(i)) for i in step.inputs]
+        vjp = getattr(OPS[step.op], "vjp", None)
+        if vjp is None:
+            return np.zeros(output.shape)
+        ones = machine.tensor(np.ones(output.shape), fp64)
+        with np.errstate(all="ignore"):
+            gradients = vjp(ones, output, *inputs, **{k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")})
+            weight = [np.abs(g.planes[0] * x.planes[0]) for g, x in zip(gradients, inputs, strict=True) if g is not None]
+            return np.asarray(sum(weight) / np.abs(output.planes[0]))
+
+    def inexact(self, tensor: str) -> np.ndarray:
+        """Where a step's recorded value is not its exact value rounded once."""
+        if tensor not in self.totals:
+            return np.zeros(self.values(tensor).shape, bool)
+        exact = self.exact(tensor)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.values(tensor) - exact.hi) - exact.lo != 0) & (exact.kind == FINITE)

@@ -1,0 +1,100 @@
+"""A problem: elements of one tensor that are beyond the standard, and the statistic by which a proof is judged.
+
+    statistic = RMS over the failing elements of the standard's own error, each capped at 2^p        (DESIGN 4, "Standing")
+
+in the standard's unit: ulps of the format, u sum |terms| for `backward`, the a-priori bound for question (a). The floor is
+the statistic of the exact result rounded once. Finite and non-finite failing elements are separate problems.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from precdiff.formats import Format, get_format, signed_ulp_error, ulp
+from precdiff.machine import RealArray
+from precdiff.machine.realarray import FINITE
+from precdiff.rounding import Rounding
+from precdiff.trace import Trace
+
+Group = Literal["finite", "nonfinite"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Failing elements `mask` of `tensor` in `trace`; `expected` are its reals, `unit` one unit of error (absolute)."""
+
+    trace: Trace
+    tensor: str
+    expected: RealArray
+    mask: np.ndarray
+    group: Group
+    limit: float
+    unit_name: str
+    unit: np.ndarray | None = None
+
+    @property
+    def format(self) -> Format:
+        """The tensor's format."""
+        return get_format(self.trace.formats[self.tensor])
+
+    @property
+    def elements(self) -> int:
+        """How many elements fail."""
+        return int(np.count_nonzero(self.mask))
+
+    def errors(self, values: np.ndarray) -> np.ndarray:
+        """The standard's error of the failing elements, in its unit, capped."""
+        pair = self.expected.values()[self.mask], np.where(self._finite, self.expected.lo[self.mask], 0.0)
+        reference = np.where(self._finite, self.expected.hi[self.mask], pair[0]), pair[1]
+        error = np.abs(signed_ulp_error(values[self.mask], reference, self.format))
+        if self.unit is not None:
+            with np.errstate(all="ignore"):
+                error = error * ulp(reference[0], self.format) / self.unit[self.mask]
+        wrong = ~np.isfinite(values[self.mask]) & (values[self.mask] != pair[0]) & self._representable
+        cap = 2.0**self.format.p
+        return np.minimum(np.where(wrong | np.isnan(error), cap, error), cap)
+
+    @cached_property
+    def _finite(self) -> np.ndarray:
+        return np.asarray(self.expected.kind[self.mask] == FINITE)
+
+    @cached_property
+    def _representable(self) -> np.ndarray:
+        return np.isfinite(self._rounded[self.mask])
+
+    @cached_property
+    def _rounded(self) -> np.ndarray:
+        return self.expected.rounded(Rounding(self.format))[0]
+
+    def statistic(self, values: np.ndarray) -> float:
+        """RMS of the errors."""
+        errors = self.errors(values)
+        return math.sqrt(float(np.mean(errors * errors))) if errors.size else 0.0
+
+    @cached_property
+    def before(self) -> float:
+        """The statistic as recorded."""
+        return self.statistic(self.trace.values[self.tensor])
+
+    @cached_property
+    def floor(self) -> float:
+        """The statistic of the exact result rounded once."""
+        return self.statistic(self._rounded)
+
+
+def split(
+    trace: Trace, tensor: str, expected: RealArray, failing: np.ndarray, limit: float, unit_name: str,
+    unit: np.ndarray | None = None,
+) -> list[Problem]:
+    """The problems of a tensor: its finite and its non-finite failing elements, where there are any."""
+    values = trace.values[tensor]
+    finite = np.isfinite(values) & (expected.kind == FINITE)
+    groups: list[tuple[Group, np.ndarray]] = [("nonfinite", failing & ~finite), ("finite", failing & finite)]
+    return [
+        Problem(trace, tensor, expected, mask, group, limit, unit_name, unit) for group, mask in groups if mask.any()
+    ]

@@ -1,0 +1,53 @@
+"""A rule looks at the evidence and names hypotheses; each hypothesis comes with the Change that would prove it.
+
+One file a cause in rules/. Rules are definitions by measurable evidence, nothing is fitted. `rank` orders rules whose proofs
+succeed alike: the more specific cause (fewer traces satisfy its evidence) comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from precdiff.diagnose.evidence import Evidence
+from precdiff.registry import Registry
+from precdiff.trace import Change, Region
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """`changes` are tried in order until one verifies; `step` is the region's root, or its reader with exit `wide`."""
+
+    step: str
+    region: Region
+    born_at: Sequence[str]
+    changes: Sequence[Mapping[str | Region, Change]]
+    remedy: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    chain: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class CauseRule:
+    """The rule of one cause."""
+
+    cause: str
+    rank: int
+    groups: tuple[str, ...]
+    definition: str
+    find: Callable[[Evidence], Iterable[Hypothesis]]
+
+
+RULES: Registry[CauseRule] = Registry("cause", "precdiff.diagnose.rules")
+
+
+def cause_rule(
+    cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str
+) -> Callable[[Callable[[Evidence], Iterable[Hypothesis]]], CauseRule]:
+    """Register the decorated function as the rule of `cause`."""
+
+    def add(find: Callable[[Evidence], Iterable[Hypothesis]]) -> CauseRule:
+        return RULES.add(cause, CauseRule(cause, rank, groups, definition, find))
+
+    return add

@@ -1,0 +1,1 @@
+"""One cause a file; each registers its rule."""

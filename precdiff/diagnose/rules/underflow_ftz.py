@@ -1,0 +1,71 @@
+"""underflow_ftz: a non-zero exact intermediate is stored as zero, flushed, or as a subnormal that lost its digits.
+
+Evidence: |exact| below the smallest normal number and a relative error above the unit roundoff. Proof: subnormals kept
+where the profile flushes them; else unbounded exponent below (precision kept), read unrounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.rule import Hypothesis, cause_rule
+from precdiff.diagnose.widening import reader
+from precdiff.machine.realarray import FINITE
+from precdiff.trace import Change, Region
+
+
+def _underflowing(evidence: Evidence, step: str) -> np.ndarray:
+    format = evidence.format(step)
+    if not format.is_float:
+        return np.zeros(evidence.values(step).shape, bool)
+    # a step's own result, so that a cancelled zero is not mistaken for an underflow
+    exact, recorded = evidence.locals_[step].values, evidence.values(step)
+    with np.errstate(all="ignore"):
+        relative = np.abs((recorded - exact.hi) - exact.lo) / np.abs(exact.hi)
+    nonzero = (exact.hi != 0) | (exact.radius > 0)
+    small = (exact.kind == FINITE) & nonzero & (np.abs(exact.hi) < format.min_normal)
+    return np.asarray(small & ((relative > 2 * format.u) | (exact.hi == 0)))
+
+
+@cause_rule(
+    "underflow_ftz", rank=20, groups=("finite", "nonfinite"),
+    definition="a non-zero exact intermediate below the normal range, stored as zero or with relative error above u",
+)  # fmt: skip
+def underflow_ftz(evidence: Evidence) -> Iterator[Hypothesis]:
+    """The steps that underflow on the failing elements."""
+    steps = [s for s in evidence.steps if (_underflowing(evidence, s.id) & evidence.touched(s.id)).any()]
+    if not steps:
+        return
+    ids = [s.id for s in steps]
+    region = Region(_reaching(evidence, ids))
+    first = steps[0]
+    mask = _underflowing(evidence, first.id)
+    smallest = np.abs(evidence.locals_[first.id].values.hi[mask])
+    yield Hypothesis(
+        reader(evidence, region.steps), region, ids,
+        (
+            {Region(tuple(ids)): Change("subnormals", "keep")},
+            {Region(tuple(ids)): Change("exponent", "unbounded", "wide")},
+            {region: Change("exponent", "unbounded", "wide")},
+        ),
+        f"Keep {first.source.name or first.id} in range: scale its operands up, or compute it in a wider format.",
+        {
+            "first": first.id, "underflowed": int(np.count_nonzero(mask)), "smallest_exact": float(smallest.min()),
+            "smallest_normal": evidence.format(first.id).min_normal,
+        },
+    )  # fmt: skip
+
+
+def _reaching(evidence: Evidence, ids: list[str]) -> tuple[str, ...]:
+    """The underflowing steps and those they feed while the exact value stays below the normal range."""
+    reached = set(ids)
+    for step in evidence.steps:
+        format = evidence.format(step.id)
+        if step.id not in reached and format.is_float and any(i in reached for i in step.inputs):
+            exact = np.abs(evidence.exact(step.id).values()[evidence.touched(step.id)])
+            if exact.size and np.nanmin(exact) < format.min_normal:
+                reached.add(step.id)
+    return tuple(s.id for s in evidence.steps if s.id in reached)

@@ -1,0 +1,24 @@
+"""Where an error would be read if it were not rounded: readers of a region, and the next wider format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from precdiff.diagnose.evidence import Evidence
+from precdiff.formats import Format
+
+#: the format devices widen to
+WIDER = {"fp16": "fp32", "bf16": "fp32", "e4m3fn": "fp32", "e5m2": "fp32", "fp32": "fp64"}
+
+
+def wider(format: Format) -> str | None:
+    """The name of the next wider format, None beyond fp32."""
+    return WIDER.get(format.name)
+
+
+def reader(evidence: Evidence, region: Collection[str]) -> str:
+    """The first step outside the region that reads it; the region's last step where nothing does."""
+    for step in evidence.steps:
+        if step.id not in region and any(i in region for i in step.inputs):
+            return step.id
+    return next(s.id for s in reversed(evidence.steps) if s.id in region)

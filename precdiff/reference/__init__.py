@@ -1,0 +1,21 @@
+"""What should have happened: certified references, a-priori bounds, spot checks."""
+
+from precdiff.reference.bounds import accumulation_factor, accumulator, bound, length, terms
+from precdiff.reference.ladder import BACKENDS, local, storage, total
+from precdiff.reference.reference import Reference, undecided
+from precdiff.reference.spotcheck import spot_check
+
+__all__ = [
+    "BACKENDS",
+    "Reference",
+    "accumulation_factor",
+    "accumulator",
+    "bound",
+    "length",
+    "local",
+    "spot_check",
+    "storage",
+    "terms",
+    "total",
+    "undecided",
+]

@@ -1,0 +1,83 @@
+"""A-priori bounds: how far a correct device may be from the truth on one step's own inputs (question (a) of `auto`).
+
+    elementwise, correctly rounded     1/2 ulp of the result (1 ulp where the direction is not to nearest)
+    approximations                     as the profile declares
+    sums and matrix products           min(gamma_n, 6 sqrt(n) u) sum |terms| + the rounding of the result
+                                       gamma_n = n u / (1 - n u), u of the accumulator (Higham 2002, 3.1, 4.2; Higham and
+                                       Mary 2019 for the probabilistic factor)
+    casts                              1/2 ulp; layout and exact ops 0
+
+Bounds are absolute, one fp64 number an element. Where the op has no rounding of its own the bound is 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from precdiff.device import DeviceProfile
+from precdiff.formats import Format, get_format, ulp
+from precdiff.machine import RealArray
+from precdiff.ops import OPS, Constant, Contraction, Conversion, Elementwise, Reduction
+from precdiff.ops.reductions import axes_of
+from precdiff.trace import Step, Trace
+
+
+def bound(trace: Trace, step: Step, exact: RealArray) -> np.ndarray:
+    """Absolute bound on the local error of every element of the step's output; `exact` is the step's local reference."""
+    op = OPS[step.op]
+    format = get_format(step.format)
+    if not format.is_float or not isinstance(op, Elementwise | Reduction | Contraction | Conversion | Constant):
+        return np.zeros(exact.shape)
+    if isinstance(op, Elementwise) and op.exact:
+        return np.zeros(exact.shape)
+    own = rounding_ulps(trace.profile, step) * ulp(np.where(exact.kind == 0, exact.hi, 0.0), format)
+    if isinstance(op, Contraction) or (isinstance(op, Reduction) and op.kind == "sum"):
+        return np.asarray(own + accumulation_factor(trace, step) * terms(trace, step))
+    if isinstance(op, Reduction):
+        return np.zeros(exact.shape)
+    return np.asarray(own)
+
+
+def rounding_ulps(profile: DeviceProfile, step: Step) -> float:
+    """The ulps a single rounding, or the profile's approximation of the op, may cost."""
+    approximation = profile.approximations.value.get(step.op)
+    if approximation is not None:
+        return float(approximation.ulps)
+    direction = step.params.get("mode") or profile.direction.value
+    return 0.5 if direction.startswith("nearest") else 1.0
+
+
+def accumulation_factor(trace: Trace, step: Step) -> float:
+    """min(gamma_n, 6 sqrt(n) u) for the step's length and accumulator."""
+    n, u = length(trace, step), accumulator(trace, step).u
+    gamma = n * u / (1 - n * u) if n * u < 1 else math.inf
+    return min(gamma, 6 * math.sqrt(n) * u)
+
+
+def accumulator(trace: Trace, step: Step) -> Format:
+    """The format a sum or matrix product is accumulated in."""
+    if step.params.get("acc"):
+        return get_format(step.params["acc"])
+    field = trace.profile.matmul_accumulator if step.op == "matmul" else trace.profile.sum_accumulator
+    return get_format(trace.formats[step.inputs[0]] if field.value == "same" else field.value)
+
+
+def length(trace: Trace, step: Step) -> int:
+    """The number of terms one output sums."""
+    shape = trace.values[step.inputs[0]].shape
+    if step.op == "matmul":
+        return shape[-1] + (len(step.inputs) == 3)
+    return math.prod(shape[i] for i in axes_of(shape, step.params.get("axis")))
+
+
+def terms(trace: Trace, step: Step) -> np.ndarray:
+    """sum |terms| of every output, in fp64: sum |x|, or |a| @ |b| + |c|."""
+    operands = [np.abs(np.asarray(trace.values[i], np.float64)) for i in step.inputs]
+    with np.errstate(all="ignore"):
+        if step.op == "matmul":
+            product = operands[0] @ operands[1]
+            return product + operands[2] if len(operands) == 3 else product
+        axes = axes_of(operands[0].shape, step.params.get("axis"))
+        return np.asarray(np.sum(operands[0], axis=axes, keepdims=bool(step.params.get("keepdims"))))

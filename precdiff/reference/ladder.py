@@ -1,0 +1,126 @@
+"""The ladder of certified references: interval -> double-double -> ball -> mpmath (DESIGN 3, "Certified").
+
+Every rung's result contains the truth, so they can be mixed element by element: an element keeps the first rung that knows
+it to 0.01 ULP of the target format, and only the others climb, with their ancestors. fp64 targets start at double-double.
+What the last rung leaves open is `undecided` and counted; a hull around 0 that no precision shrinks is 0 with its radius.
+
+`mpmath` forces mpmath for everything: two precisions, radius 4 times their difference, status `estimated`. "Raise the
+precision until it stops changing" alone is unsound (Kahan's H), which is why the rungs are enclosures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import numpy as np
+
+from precdiff.errors import UnknownNameError
+from precdiff.formats import get_format
+from precdiff.machine import BallMachine, DoubleDoubleMachine, IntervalMachine, Machine, MpMachine, RealArray, Tensor
+from precdiff.machine.realarray import FINITE
+from precdiff.reference.reference import Reference, undecided
+from precdiff.reference.restrict import is_elementwise, isolated, restricted
+from precdiff.trace import Trace, evaluate
+
+BACKENDS = ("auto", "mpmath")
+
+#: precisions of the ball rung, in bits; the last is the cap
+BALL_BITS = (128, 400, 1200)
+
+
+
+def total(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
+    """Ideal mathematics from the input bits, float casts ignored, for the tensors `wanted` (default: every step's)."""
+    return _references(trace, wanted, backend, "ignored")
+
+
+def storage(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
+    """Ideal arithmetic, declared float casts kept."""
+    return _references(trace, wanted, backend, "rounded")
+
+
+def local(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
+    """Each step's op, exactly, on the step's own recorded inputs, its own declared cast kept."""
+    chosen = set(wanted) if wanted is not None else {s.id for s in trace.steps}
+    return {
+        s.id: _references(isolated(trace, s), [s.id], backend, "ignored")[s.id] for s in trace.steps if s.id in chosen
+    }
+
+
+def _references(trace: Trace, wanted: Iterable[str] | None, backend: str, casts: str) -> dict[str, Reference]:
+    if backend not in BACKENDS:
+        raise UnknownNameError("backend", backend, BACKENDS)
+    tensors = [s.id for s in trace.steps] if wanted is None else list(wanted)
+    return _by_mpmath(trace, tensors, casts) if backend == "mpmath" else _climb(trace, tensors, casts)
+
+
+def _rungs(casts: str) -> Iterator[Machine]:
+    yield IntervalMachine(casts)
+    yield DoubleDoubleMachine(casts)
+    for bits in BALL_BITS:
+        yield BallMachine(bits, casts)
+
+
+def _climb(trace: Trace, tensors: Collection[str], casts: str) -> dict[str, Reference]:
+    found: dict[str, Reference] = {}
+    open_ = {id: np.ones(trace.values[id].shape, bool) for id in tensors}
+    for machine in _rungs(casts):
+        if not open_:
+            break
+        for id, (mask, values) in _on(machine, trace, open_).items():
+            found[id] = _merged(found.get(id), mask, values, machine)
+        open_ = {id: mask for id, mask in _still_open(trace, found, open_).items() if mask.any()}
+    return {id: _settled(trace, id, found[id]) for id in tensors}
+
+
+def _on(machine: Machine, trace: Trace, open_: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, RealArray]]:
+    """(mask, values of the whole shape, meaningful at the mask) for every open tensor."""
+    whole = {id for id, mask in open_.items() if mask.all() or not is_elementwise(trace, id)}
+    tensors = evaluate(trace, machine, whole) if whole else {}
+    results = {id: (open_[id], machine.reals(tensors[id])) for id in whole}
+    for id, mask in open_.items():
+        if id not in whole:
+            part = restricted(trace, id, mask)
+            results[id] = mask, _scattered(machine.reals(evaluate(part, machine, [id])[id]), mask)
+    return results
+
+
+def _scattered(values: RealArray, mask: np.ndarray) -> RealArray:
+    planes = []
+    for plane in (values.hi, values.lo, values.radius, values.kind):
+        full = np.zeros(mask.shape, plane.dtype)
+        full[mask] = plane
+        planes.append(full)
+    return RealArray(*planes)
+
+
+def _merged(before: Reference | None, mask: np.ndarray, values: RealArray, machine: Machine) -> Reference:
+    kept = values if before is None else before.values.where(mask, values)
+    return Reference(kept, str(getattr(machine, "name", "")), int(getattr(machine, "bits", 0)), "certified")
+
+
+def _still_open(trace: Trace, found: dict[str, Reference], open_: Collection[str]) -> dict[str, np.ndarray]:
+    return {id: undecided(found[id].values, get_format(trace.formats[id])) for id in open_}
+
+
+def _settled(trace: Trace, id: str, reference: Reference) -> Reference:
+    doubt = undecided(reference.values, get_format(trace.formats[id]))
+    status = "undecided" if doubt.any() else "certified"
+    return Reference(reference.values, reference.backend, reference.bits, status)  # type: ignore[arg-type]  # a Status
+
+
+def _by_mpmath(trace: Trace, tensors: Collection[str], casts: str) -> dict[str, Reference]:
+    coarse, fine = (evaluate(trace, MpMachine(bits, casts), tensors) for bits in (200, 400))
+    return {id: _estimate(coarse[id], fine[id]) for id in tensors}
+
+
+def _estimate(coarse: Tensor, fine: Tensor) -> Reference:
+    rough, values = coarse.machine.reals(coarse), fine.machine.reals(fine)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs((rough.hi - values.hi) + (rough.lo - values.lo))
+        # the pair hi + lo holds 106 bits of mpmath's 400
+        own = 2.0**-105 * np.abs(values.hi)
+    radius = np.where(values.kind == FINITE, 4 * difference + np.where(values.lo == 0, 0.0, own), 0.0)
+    return Reference(RealArray(values.hi, values.lo, radius, values.kind), "mpmath", 400, "estimated")
+
+
