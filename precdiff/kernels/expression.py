@@ -1,8 +1,8 @@
 """An arithmetic expression as a kernel: `exp(y * log(x))`, with its names as inputs.
 
 The text is read with Python's own parser; anything but numbers, names, + - * / **, unary minus and calls of known
-functions is refused, so nothing of Python can be reached. It is compiled anew, node by node: a step's line number is the
-column it is written at, counted from 1, and its file is "expression".
+functions is refused, so nothing of Python can be reached. It is compiled anew, node by node: a step's file is
+"expression" and its line number the column it is written at, counted from 1.
 
 Numbers keep their exact decimal (`Literal.text`): a machine rounds it once, and the reference takes it as it stands.
 """
@@ -34,7 +34,7 @@ _ALIASES = {"pow": "power", "min": "minimum", "max": "maximum", "ln": "log", "fa
 _COMPOSITES = ("sigmoid", "silu", "gelu", "softplus")
 _ALLOWED = "allowed are numbers, names, + - * / **, unary minus, parentheses and calls of functions"
 _ADVICE = {
-    ast.BitXor: "for a power write **", ast.FloorDiv: "write floor(a / b)", ast.MatMult: "matrices need a kernel in a file",
+    ast.BitXor: "for a power write **", ast.FloorDiv: "write floor(a / b)", ast.MatMult: "write a kernel for matrices",
     ast.Compare: "comparisons need a kernel in a file", ast.IfExp: "choices need a kernel in a file",
     ast.Attribute: "names have no parts", ast.Subscript: "inputs are used whole",
 }  # fmt: skip
@@ -153,19 +153,11 @@ class _Compiler:
     def _number(self, node: ast.Constant, text: str, offset: int | None = None) -> ast.expr:
         """A constant step of the first input's machine and format, with the exact decimal."""
         column = node.col_offset if offset is None else offset
-        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-            self._refuse(column, f"found {text}", "allowed are decimal numbers, as 2, 0.1 and 1e-3")
-        if not re.fullmatch(r"-?[\d.]+([eE][+-]?\d+)?", text) or len(text) > MAX_NUMBER:
-            self._refuse(
-                column, f"found the number {text[:40]}", f"allowed are decimals of up to {MAX_NUMBER} characters"
-            )
-        number = Literal(text)
-        if math.isinf(number) or (number == 0 and re.search("[1-9]", text.lower().split("e")[0])):
-            self._refuse(
-                column, f"found the number {text[:40]}", "allowed are numbers binary64 does not overflow on or lose"
-            )
+        problem = _number_problem(text)
+        if problem:
+            self._refuse(column, f"found {text[:40]}", problem)
         name = f"number {len(self.namespace)}"
-        self.namespace[name] = number
+        self.namespace[name] = Literal(text)
         first = _name(self.inputs[0] if self.inputs else "", column)
         machine, format = (_at(ast.Attribute(first, part, ast.Load()), column + 1) for part in ("machine", "format"))
         constant = _at(ast.Attribute(machine, "constant", ast.Load()), column + 1)
@@ -174,15 +166,12 @@ class _Compiler:
 
     def _call(self, node: ast.Call, depth: int) -> ast.expr:
         if not isinstance(node.func, ast.Name):
-            self._refuse(
-                node.col_offset, f"found a call of {_source(self.text, node.func)}", "functions have plain names"
-            )
+            called = _source(self.text, node.func)
+            self._refuse(node.col_offset, f"found a call of {called!r}", "allowed are calls of functions by name")
         name = node.func.id
         if name not in self.functions:
-            known = ", ".join(self.functions)
-            self._refuse(
-                node.col_offset, f"unknown function {name!r}", f"{_near(name, self.functions)}known are {known}"
-            )
+            hint = _near(name, self.functions)
+            self._refuse(node.col_offset, f"unknown function {name!r}", f"{hint}known are {', '.join(self.functions)}")
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
             self._refuse(node.col_offset, f"{name} is called with named or starred arguments", "allowed are plain ones")
         wanted = _operands(self.functions[name])
@@ -194,9 +183,7 @@ class _Compiler:
 
     def _name(self, node: ast.Name, name: str) -> ast.expr:
         if name in self.functions:
-            self._refuse(
-                node.col_offset, f"{name!r} is a function", f"call it, as in {name}(x), or choose another name"
-            )
+            self._refuse(node.col_offset, f"{name!r} is a function", f"call it, as in {name}(x), or rename the input")
         return _name(name, node.col_offset)
 
     def _foreign(self, node: ast.expr) -> NoReturn:
@@ -207,6 +194,16 @@ class _Compiler:
     def _refuse(self, offset: int, found: str, allowed: str) -> NoReturn:
         shown = self.text if len(self.text) <= 200 else f"{self.text[:200]}..."
         raise KernelError(f"expression {shown!r}: {found} at column {offset + 1}; {allowed}.")
+
+
+def _number_problem(text: str) -> str:
+    """What is wrong with a number; empty where nothing is."""
+    if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) or len(text) > MAX_NUMBER:
+        return f"allowed are plain decimals of up to {MAX_NUMBER} characters, as 2, 0.1 and 1e-3"
+    size, digits = abs(float(text)), re.split("[eE]", text)[0]
+    if math.isinf(size) or (size == 0.0 and re.search("[1-9]", digits)):
+        return "allowed are 0 and magnitudes from 5e-324 to 1.8e308"
+    return ""
 
 
 def _at(node: Any, line: int) -> Any:

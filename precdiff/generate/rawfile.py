@@ -1,0 +1,98 @@
+"""Arrays from files: .npy, and raw little-endian values as devices write them, `PATH:FORMAT:SHAPE`.
+
+Raw bits in, raw bits out: nothing is converted, and a file that is not exactly as long as its shape says is refused. A
+raw file may have a sidecar PATH.json with `format` and `shape` instead.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from precdiff.errors import FileError
+from precdiff.formats import Array, Format, get_format, native_dtype
+
+_RAW = re.compile(r"(?P<path>.+):(?P<format>[A-Za-z]\w*):(?P<shape>[\d,x ]*)")
+_WAYS = "Allowed are FILE.npy, FILE:FORMAT:SHAPE as in x.bin:fp16:64,1024, and FILE with FILE.json beside it"
+
+
+def is_raw(text: str) -> bool:
+    """Whether this names a raw file: PATH:FORMAT:SHAPE, or a file with a sidecar."""
+    return bool(_RAW.fullmatch(text)) or (Path(text).is_file() and _sidecar(text).is_file())
+
+
+def read_array(text: str) -> Array:
+    """The array in a file, in the ecosystem's dtype of its format."""
+    raw = _RAW.fullmatch(text)
+    if raw and not Path(text).is_file():
+        return _raw(Path(raw["path"]), get_format(raw["format"]), _shape(raw["shape"]))
+    path = _existing(Path(text))
+    if path.suffix == ".npy":
+        return _npy(path)
+    if not _sidecar(text).is_file():
+        raise FileError(f"{text}: format and shape are unknown, and there is no {_sidecar(text)}. {_WAYS}.")
+    return _raw(path, *_described(_sidecar(text)))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        found = "a folder" if path.is_dir() else "no file"
+        raise FileError(f"{path}: there is {found} of that name (working folder {Path.cwd()}). {_WAYS}.")
+    return path
+
+
+def _npy(path: Path) -> Array:
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FileError(f"{path}: not a readable .npy file: {error}. Write it with numpy.save.") from None
+    if array.dtype.kind == "V":
+        raise FileError(
+            f"{path}: its dtype is {array.dtype}; .npy files forget the dtypes numpy does not know, as bf16 and fp8. "
+            f"Write the bits with array.tofile(FILE) and pass FILE:bf16:{','.join(map(str, array.shape))}."
+        )
+    return array
+
+
+def _raw(path: Path, format: Format, shape: tuple[int, ...]) -> Array:
+    found, expected = _existing(path).stat().st_size, math.prod(shape) * format.storage.itemsize
+    if found != expected:
+        sizes = " x ".join(map(str, shape)) or "one"
+        raise FileError(
+            f"{path}: expected {expected:,} bytes ({sizes} {format.name} of {format.storage.itemsize} bytes), "
+            f"found {found:,}. Check format and shape; the file must hold the values and nothing else."
+        )
+    codes = np.fromfile(path, format.storage.newbyteorder("<")).astype(format.storage, copy=False)
+    values: Array = codes.view(native_dtype(format)).reshape(shape)
+    return values
+
+
+def _sidecar(text: str) -> Path:
+    return Path(f"{text}.json")
+
+
+def _described(sidecar: Path) -> tuple[Format, tuple[int, ...]]:
+    try:
+        row = json.loads(sidecar.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(f"{sidecar}: cannot be read as JSON: {error}") from None
+    if not isinstance(row, dict) or not {"format", "shape"} <= row.keys() or not _is_shape(row["shape"]):
+        example = '{"format": "fp16", "shape": [64, 1024]}'
+        raise FileError(f"{sidecar}: expected format and shape, as in {example}; found {json.dumps(row)[:200]}")
+    return get_format(str(row["format"])), tuple(row["shape"])
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(n) for n in re.split("[,x]", text.strip(" ,x")) if text.strip(" ,x"))
+    except ValueError:
+        raise FileError(f"shape {text!r}: allowed are whole numbers with commas, as in 64,1024") from None
