@@ -158,6 +158,17 @@ def test_wider_operands_are_not_rounded_first(source, operation):
         assert_rounded_once(operation, [column[::7] for column in columns], roundings)
 
 
+@pytest.mark.parametrize("operation", ["add", "subtract", "fma"])
+@pytest.mark.parametrize("name", ["fp16", "bf16", "e4m3fn"])
+def test_a_tie_of_the_result_is_decided_by_what_fp64_cannot_hold(name, operation):
+    # operands of fp32 under a narrower result: tie + 2^-100 is a tie in fp64
+    tie = np.repeat(np.float32(1 + get_format(name).u * np.array([1, 3, 5])), 3)
+    hair = np.resize(np.float32([2.0**-100, -(2.0**-100), 0.0]), tie.size)
+    columns = [hair, np.ones_like(hair), tie] if operation == "fma" else [tie, hair]
+    assert_rounded_once(operation, columns, [Rounding(name, direction) for direction in DETERMINISTIC])
+    assert_rounded_once(operation, [-column for column in columns[:-1]] + [columns[-1]], [Rounding(name)])
+
+
 @pytest.mark.parametrize("operation", list(ARITY))
 def test_fp64_is_the_exact_result_rounded_once(operation):
     roundings = [Rounding("fp64", *mode) for mode in product(DETERMINISTIC, ["ieee", "saturate"], ["keep", "flush"])]
