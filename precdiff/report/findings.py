@@ -1,0 +1,133 @@
+"""What a finding says, as text (rows.py): cause and standing, where, the proof, the remedy, what else was tried."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from precdiff.diagnose.finding import Counterfactual, Finding
+from precdiff.report import numbers
+from precdiff.report.report import Report
+from precdiff.report.rows import Facts, plain
+
+#: how statistics are called in proofs; others stand under their own name
+_STATISTICS = {"rms_ulp": "RMS ULP", "ulp": "ULP", "bits": "bits"}
+
+
+def headline(finding: Finding) -> str:
+    """Cause, standing and place in one line."""
+    source = f" ({finding.source})" if finding.source else ""
+    return f"{finding.cause} ({finding.standing}) at {finding.step}{source}"
+
+
+def change(row: Mapping[str, Any]) -> str:
+    """A change as words: kind, value, where, and a wide exit."""
+    kind, value = str(row.get("kind", "change")), row.get("value")
+    where = row.get("steps") or row.get("region") or row.get("step")
+    stated = kind if value is None else f"{kind} {plain(value)}"
+    stated += f" at {plain(where)}" if where else ""
+    others = {key: row[key] for key in row if key not in ("kind", "value", "steps", "region", "step", "exit")}
+    stated += f" ({plain(others)})" if others else ""
+    return stated + (" (exit wide)" if row.get("exit") == "wide" else "")
+
+
+def before_after(finding: Finding) -> str:
+    """The heart of the proof: the statistic before and after the change."""
+    proof = finding.counterfactual
+    if proof is None:
+        return "no replay"
+    unit = _STATISTICS.get(finding.statistic, finding.statistic)
+    return f"{numbers.error(proof.error_before)} -> {numbers.error(proof.error_after)} {unit}"
+
+
+def proof_line(finding: Finding) -> str:
+    """What was replayed and what became of the error."""
+    proof = finding.counterfactual
+    if proof is None:
+        return "none: evidence only"
+    scale = f"limit {numbers.error(finding.limit)}, floor {numbers.error(proof.floor)}"
+    bits = ", reproduces the wrong bits" if proof.reproduces_bits else ""
+    factor = f"factor {numbers.error(proof.factor)}"
+    return f"{change(proof.change)}: {before_after(finding)} ({factor}; {scale}{bits})"
+
+
+def finding_facts(finding: Finding, evidence: bool = True) -> Facts:
+    """All a finding states; empty fields are left out."""
+    named = [
+        ("layer", finding.layer),
+        ("born at", ", ".join(finding.born_at)),
+        ("region", ", ".join(finding.region) if len(finding.region) > 1 else ""),
+        ("chain", " -> ".join(finding.chain)),
+        ("proof", proof_line(finding)),
+        ("elements", f"{finding.elements} {finding.group}"),
+        ("share of the error", "" if math.isnan(finding.share) else numbers.share(finding.share, 1.0)),
+        ("remedy", finding.remedy),
+        ("also", ", ".join(finding.also)),
+    ]
+    found = [(label, text) for label, text in named if text]
+    rejected = rejected_lines(finding)
+    found += [("rejected", "; ".join(rejected))] if rejected else []
+    given = {key: value for key, value in finding.evidence.items() if key != "rejected"}
+    return found + ([("evidence", plain(given))] if evidence and given else [])
+
+
+def rejected_lines(finding: Finding) -> list[str]:
+    """Hypotheses that a replay refuted, one a line."""
+    rejected = finding.evidence.get("rejected", ())
+    if isinstance(rejected, Mapping):
+        return [f"{cause}: {plain(why)}" for cause, why in rejected.items()]
+    return [plain(row) for row in rejected] if isinstance(rejected, Sequence) and not isinstance(rejected, str) else []
+
+
+def likely_cause(report: Report) -> str:
+    """The first finding in one line."""
+    if not report.findings:
+        return "not looked for"
+    first = report.findings[0]
+    return f"{headline(first)}: {before_after(first)}"
+
+
+def next_command(report: Report) -> str:
+    """What to do to dig further."""
+    stated = report.provenance.get("next")
+    if isinstance(stated, str):
+        return stated
+    if report.actual.endswith((".h5", ".hdf5")):
+        return (
+            f"precdiff serve   # or: precdiff explain {report.actual}"
+            if report.findings
+            else f"precdiff explain {report.actual}"
+        )
+    return "precdiff.explain(precdiff.run(kernel, inputs=...)): two arrays carry no steps to look at"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of the before/after picture: what it is, its number, its length from 0 to 1 on a logarithmic scale."""
+
+    label: str
+    text: str
+    length: float
+
+
+def proof_bars(finding: Finding) -> list[Bar]:
+    """Before, after, limit and floor on one logarithmic scale; empty without a replay."""
+    proof = finding.counterfactual
+    if proof is None:
+        return []
+    values = _bar_values(finding, proof)
+    sizes = [math.log2(value) for value in values.values() if 0.0 < value < math.inf]
+    low, high = (min(sizes) - 1.0, max(sizes)) if sizes else (0.0, 1.0)
+    return [Bar(label, numbers.error(value), _length(value, low, high)) for label, value in values.items()]
+
+
+def _bar_values(finding: Finding, proof: Counterfactual) -> dict[str, float]:
+    return {"before": proof.error_before, "after": proof.error_after, "limit": finding.limit, "floor": proof.floor}
+
+
+def _length(value: float, low: float, high: float) -> float:
+    if not value > 0.0:
+        return 0.0
+    return 1.0 if value == math.inf else (math.log2(value) - low) / (high - low)

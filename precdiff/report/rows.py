@@ -1,0 +1,251 @@
+"""What a report says, as sentences, facts and tables of text: the one source of every number that is shown.
+
+Terminal and assertion (text.py) and the pages (web) lay these out; none of them formats a number itself. A fact is a
+label and its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from precdiff.comparison import TensorComparison, Worst
+from precdiff.report import numbers
+from precdiff.report.report import Report
+from precdiff.report.table import Column, Table
+
+Facts: TypeAlias = list[tuple[str, str]]
+
+VERDICTS = {"pass": "PASS", "fail": "FAIL", "undecided": "UNDECIDED", "not_compared": "NOT COMPARED"}
+
+
+def name_of(tensor: TensorComparison) -> str:
+    """What a tensor is called."""
+    return tensor.name or tensor.id or "tensor"
+
+
+def subject(report: Report) -> TensorComparison | None:
+    """The tensor a report is about: among those with its verdict the output, else the one furthest off."""
+    rows = [row for row in report.tensors if row.verdict == report.verdict]
+    return max(rows, key=lambda row: (row.role == "output", _sortable(row.max_ulp)), default=None)
+
+
+def _sortable(x: float) -> float:
+    return -1.0 if x != x else x
+
+
+def verdict_line(report: Report) -> str:
+    """The verdict with what it rests on: how many tensors, the worst, by how much."""
+    tensor, total = subject(report), len(report.tensors)
+    stated = VERDICTS[report.verdict]
+    if tensor is None:
+        return f"{stated}: no tensor was compared"
+    alike = sum(row.verdict == report.verdict for row in report.tensors)
+    among = "" if total == 1 else f"{alike} of {total} tensors; "
+    return f"{stated}: {among}{name_of(tensor)} ({described(tensor)}): {largest(tensor)}; {tensor.rule}"
+
+
+def described(tensor: TensorComparison) -> str:
+    """Format and size of a tensor."""
+    shape = "x".join(map(str, tensor.shape)) or "scalar"
+    return f"{tensor.format} {shape}"
+
+
+def largest(tensor: TensorComparison) -> str:
+    """The largest errors of a tensor, in ULP, absolute and relative."""
+    if tensor.verdict == "not_compared":
+        return "nothing to compare"
+    absolute, relative = numbers.error(tensor.max_abs), numbers.error(tensor.max_rel)
+    return f"worst {numbers.error(worst_ulp(tensor))} ULP, abs {absolute}, rel {relative}"
+
+
+def worst_ulp(tensor: TensorComparison) -> float:
+    """The largest ULP error that was not excused."""
+    return tensor.worst[0].ulp if tensor.excused and tensor.worst else tensor.max_ulp
+
+
+def over_limit(tensor: TensorComparison) -> str:
+    """How many elements are beyond the limit, and what was let off or left open."""
+    stated = f"{tensor.over_limit} of {tensor.compared} elements ({numbers.share(tensor.over_limit, tensor.compared)})"
+    if tensor.excused:
+        stated += f", {tensor.excused} excused (largest {numbers.error(tensor.extra.get('excused_max_ulp'))} ULP)"
+    if tensor.extra.get("undecided"):
+        stated += f", {_count(tensor, 'undecided')} undecided within the reference's radius"
+    return stated
+
+
+def mismatches(tensor: TensorComparison) -> str:
+    """NaN, infinity and sign mismatches, each by itself."""
+    kinds = (("NaN", "nan_mismatched"), ("Inf", "inf_mismatched"), ("sign", "sign_mismatched"))
+    return ", ".join(f"{kind} {_count(tensor, key)}" for kind, key in kinds)
+
+
+def _count(tensor: TensorComparison, key: str) -> int:
+    return int(tensor.extra.get(key, 0))
+
+
+def would_pass(tensor: TensorComparison) -> str:
+    """The smallest limit under which every element passes."""
+    limit, factor = tensor.extra.get("needed_limit"), tensor.extra.get("needed_factor")
+    if tensor.nonfinite.mismatched:
+        return "at no limit: non-finite values do not match"
+    if limit is not None:
+        return f"at a limit of {numbers.at_least(limit)} ULP"
+    return "at every limit" if factor is None else f"at {numbers.at_least(factor)} times the limit"
+
+
+def divergence(report: Report) -> str:
+    """Where the numbers first left the truth, as a sentence."""
+    if report.first_divergence is None:
+        return "none found" if report.verdict == "fail" else "none"
+    tensor = report.tensor(report.first_divergence)
+    if tensor is None:
+        return report.first_divergence
+    where = f"{name_of(tensor)}{_at(tensor.source)}"
+    layer = f", layer {tensor.layer}" if tensor.layer else ""
+    if tensor.verdict == "fail":
+        return f"{where}{layer}: {numbers.error(worst_ulp(tensor))} ULP, {tensor.rule}"
+    return f"{where}{layer}: every step is within its bound, and most of the output's error is born here"
+
+
+def _at(source: str) -> str:
+    return f" ({source})" if source else ""
+
+
+def envelope(report: Report) -> str:
+    """The verdicts over the candidates of an assumed profile; empty without an envelope."""
+    return ", ".join(f"{row.profile} {row.verdict}" for row in report.envelope or ())
+
+
+def summary(report: Report) -> Facts:
+    """The facts on top of every report."""
+    facts = [
+        ("actual", report.actual),
+        ("expected", report.expected),
+        ("standard", f"{report.standard}: {report.rule}"),
+    ]
+    facts.append(("first divergence", divergence(report)))
+    for label, names in (("only in actual", report.unmatched.actual), ("only in expected", report.unmatched.expected)):
+        facts += [(label, ", ".join(names))] if names else []
+    return facts + ([("envelope", envelope(report))] if report.envelope else [])
+
+
+TENSOR_COLUMNS = (
+    Column("tensor"),
+    Column("layer", spare=4),
+    Column("op", spare=8),
+    Column("format", spare=7),
+    Column("verdict"),
+    Column("max ULP", "right"),
+    Column("p99 ULP", "right", spare=3),
+    Column("over limit", "right", spare=1),
+    Column("local", "right", spare=2),
+    Column("inherited", "right", spare=5),
+    Column("error / unavoidable", "right", spare=6),
+    Column("source", spare=9),
+)
+
+
+def tensor_table(tensors: Sequence[TensorComparison]) -> Table:
+    """One row a tensor, in execution order."""
+    return Table(TENSOR_COLUMNS, [_tensor_row(tensor) for tensor in tensors])
+
+
+def _tensor_row(tensor: TensorComparison) -> list[str]:
+    texts = [name_of(tensor), tensor.layer, tensor.op, tensor.format, tensor.verdict]
+    errors = [tensor.max_ulp, tensor.p99_ulp]
+    more = [tensor.errors.local, tensor.errors.inherited, tensor.unavoidable_ratio]
+    figures = [*map(numbers.error, errors), str(tensor.over_limit), *map(numbers.error, more)]
+    return [*texts, *figures, tensor.source]
+
+
+WORST_COLUMNS = (
+    Column("index"),
+    Column("actual", "right"),
+    Column("expected", "right"),
+    Column("ULP", "right"),
+    Column("bits", "right"),
+)
+
+
+def worst_table(tensor: TensorComparison, limit: int = 5) -> Table:
+    """The worst elements, worst first."""
+    return Table(WORST_COLUMNS, [_worst_row(tensor, row) for row in tensor.worst[:limit]])
+
+
+def _worst_row(tensor: TensorComparison, row: Worst) -> list[str]:
+    given = tensor.reference is not None and tensor.reference.status == "given"
+    expected = numbers.value(row.expected, tensor.format, extra=0 if given else 3)
+    actual = numbers.value(row.actual, tensor.format)
+    return [numbers.index(row.index), actual, expected, numbers.error(row.ulp), row.actual_bits]
+
+
+def distribution(tensor: TensorComparison) -> Facts:
+    """The ULP errors in few classes (exact, 1/2, 1, 2, 3-4, 5-8 ...) and their counts; a class includes its end."""
+    classes: dict[str, int] = {}
+    for edge, count in tensor.ulp_histogram:
+        classes[_class(edge)] = classes.get(_class(edge), 0) + count
+    return [(name, str(count)) for name, count in classes.items()]
+
+
+def _class(edge: float) -> str:
+    if edge <= 2.0:
+        return {0.0: "exact", 0.5: "1/2"}.get(edge, f"{edge:g}")
+    top = 4.0
+    while top < edge:
+        top *= 2.0
+    if top > 1024.0:
+        return "inf" if top == float("inf") else f"to {top:.4g}"
+    return f"{top / 2 + 1:g}-{top:g}"
+
+
+def histogram_table(tensor: TensorComparison) -> Table:
+    """Every class of the histogram with its upper edge, count and share."""
+    rows = [[numbers.error(edge), str(n), numbers.share(n, tensor.compared)] for edge, n in tensor.ulp_histogram]
+    return Table((Column("ULP up to", "right"), Column("elements", "right"), Column("share", "right")), rows)
+
+
+def facts(tensor: TensorComparison) -> Facts:
+    """Every figure of a tensor."""
+    error = numbers.error
+    found = [
+        ("rule", tensor.rule),
+        ("over limit", over_limit(tensor)),
+        ("mismatched", mismatches(tensor)),
+        ("max ULP", error(tensor.max_ulp)),
+        ("mean ULP", f"{error(tensor.mean_ulp)} (signed {error(tensor.mean_signed_ulp)})"),
+        ("median, p99 ULP", f"{error(tensor.p50_ulp)}, {error(tensor.p99_ulp)}"),
+        ("error / unavoidable", error(tensor.unavoidable_ratio)),
+        ("max abs, max rel", f"{error(tensor.max_abs)}, {error(tensor.max_rel)}"),
+        ("rmse", error(tensor.rmse)),
+        ("SNR", f"{error(tensor.snr_db)} dB, {error(tensor.snr_loss_db)} dB lost"),
+        ("cosine", f"{tensor.cosine:.8f}"),
+    ]
+    kinds = ("total", "storage", "local", "inherited")
+    known = [(kind, getattr(tensor.errors, kind)) for kind in kinds]
+    found += [(f"{kind} error", f"{error(value)} ULP") for kind, value in known if value is not None]
+    return found + ([("reference", _reference(tensor))] if tensor.reference else [])
+
+
+def _reference(tensor: TensorComparison) -> str:
+    info = tensor.reference
+    assert info is not None
+    if info.status == "given":
+        return f"{info.backend}, given"
+    radius = f"radius <= {numbers.error(info.max_radius_ulp)} ULP"
+    return f"{info.backend}, {info.bits} bits, {info.status}, {radius}, {info.spot_checked} spot checks"
+
+
+def plain(value: Any) -> str:
+    """Free-form data (evidence, changes) as short text."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, float):
+        return numbers.error(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(
+            f"({plain(item)})" if isinstance(item, list | tuple | Mapping) else plain(item) for item in value
+        )
+    return str(value)

@@ -1,0 +1,84 @@
+"""The one message maker: a report as text, for the terminal (`render`) and for a failed assertion (`assertion`).
+
+Layout only; every sentence, number and table comes from rows.py and findings.py. Colour is a flag: who may set it is
+decided where the text is printed.
+"""
+
+from __future__ import annotations
+
+from precdiff.comparison import TensorComparison
+from precdiff.report import findings, rows
+from precdiff.report.report import Report
+
+_COLOURS = {"pass": "\x1b[32m", "fail": "\x1b[31m", "undecided": "\x1b[33m", "not_compared": "\x1b[33m"}
+_OFF = "\x1b[0m"
+_INDENT = "  "
+#: width of the labels of an assertion, whose facts stand above and below a table
+_LABELS = len("likely cause")
+
+
+def render(report: Report, width: int = 100, colour: bool = False, verbose: bool = False) -> str:
+    """Return the report for a terminal: verdict, first divergence, tensors, findings, worst elements."""
+    lines = [_painted(rows.verdict_line(report), report.verdict, colour), *_facts(rows.summary(report))]
+    if len(report.tensors) > 1:
+        lines += ["", *_tensor_lines(report, width, colour)]
+    for number, finding in enumerate(report.findings, 1):
+        lines += [
+            "",
+            f"Finding {number}: {findings.headline(finding)}",
+            *_facts(findings.finding_facts(finding, verbose)),
+        ]
+    tensor = rows.subject(report)
+    shown = list(report.tensors) if verbose else [tensor] if tensor is not None else []
+    for one in shown:
+        lines += _tensor_details(one, width, verbose)
+    if report.verdict == "fail":
+        lines += ["", f"Next: {findings.next_command(report)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _painted(text: str, verdict: str, colour: bool) -> str:
+    """Colour the verdict's own words."""
+    words = rows.VERDICTS.get(verdict, verdict)
+    word = words if words in text else verdict
+    return text.replace(word, f"{_COLOURS[verdict]}{word}{_OFF}", 1) if colour else text
+
+
+def _facts(facts: rows.Facts, wide: int = 0) -> list[str]:
+    wide = wide or max((len(label) for label, _ in facts), default=0)
+    return [f"{_INDENT}{label.ljust(wide)}  {text}" for label, text in facts]
+
+
+def _tensor_lines(report: Report, width: int, colour: bool) -> list[str]:
+    head, *lines = rows.tensor_table(report.tensors).lines(width)
+    verdicts = [tensor.verdict for tensor in report.tensors]
+    return [head, *(_painted(line, verdict, colour) for line, verdict in zip(lines, verdicts, strict=True))]
+
+
+def _tensor_details(tensor: TensorComparison, width: int, verbose: bool) -> list[str]:
+    lines = ["", f"{rows.name_of(tensor)} ({rows.described(tensor)})"]
+    facts = rows.facts(tensor) if verbose else [("over limit", rows.over_limit(tensor))]
+    lines += _facts([*facts, ("ULP", _distribution(tensor))])
+    if tensor.worst:
+        table = rows.worst_table(tensor, len(tensor.worst) if verbose else 5)
+        lines += ["", *(_INDENT + line for line in table.lines(width - len(_INDENT)))]
+    if verbose:
+        lines += ["", *(_INDENT + line for line in rows.histogram_table(tensor).lines(width - len(_INDENT)))]
+    return lines
+
+
+def _distribution(tensor: TensorComparison) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in rows.distribution(tensor)) or "nothing compared"
+
+
+def assertion(report: Report) -> str:
+    """Return the message of a failed assertion: about twelve lines, worst elements first, and what to do next."""
+    tensor = rows.subject(report)
+    lines = [rows.verdict_line(report)]
+    if tensor is None:
+        return lines[0]
+    first = [("over limit", rows.over_limit(tensor)), ("mismatched", rows.mismatches(tensor))]
+    last = [("ULP", _distribution(tensor)), ("would pass", rows.would_pass(tensor))]
+    last += [("likely cause", findings.likely_cause(report)), ("next", findings.next_command(report))]
+    table = [_INDENT + line for line in rows.worst_table(tensor).lines()] if tensor.worst else []
+    return "\n".join([*lines, *_facts(first, _LABELS), *table, *_facts(last, _LABELS)])
