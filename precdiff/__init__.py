@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from precdiff import ops
     from precdiff.api import compare, explain, open_dump, replay, round_array, run, ulp_distance, ulp_error
-    from precdiff.kernels import kernel
+    from precdiff.kernels import Run, kernel
     from precdiff.machine import Tensor
     from precdiff.report import Report
-    from precdiff.trace import Change, Region, Run
+    from precdiff.trace import Change, Region
 
 __version__ = "0.1.0.dev0"
 
@@ -42,7 +42,7 @@ _HOME = {
     "Tensor": "precdiff.machine",
     "Change": "precdiff.trace",
     "Region": "precdiff.trace",
-    "Run": "precdiff.trace",
+    "Run": "precdiff.kernels",
     "Report": "precdiff.report",
     **dict.fromkeys(("run", "compare", "explain", "replay", "open_dump"), "precdiff.api"),
     **dict.fromkeys(("round_array", "ulp_error", "ulp_distance"), "precdiff.api"),

@@ -1,7 +1,7 @@
 """Named entries and the folders they are discovered in.
 
-One Registry a kind (formats, ops, profiles, kernels, readers, metrics, standards, rules). Adding an entry means adding a
-file to the folder: `discover` imports every module of a package once, and importing registers. No hand-kept lists.
+One Registry a kind (formats, ops, profiles, kernels, readers, metrics, standards, rules). Adding an entry means adding
+a file to the folder: `discover` imports every module of a package once, and importing registers. No hand-kept lists.
 """
 
 from __future__ import annotations

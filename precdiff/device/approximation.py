@@ -22,6 +22,8 @@ class Approximation:
 
     name: str
     source: str
+    #: the error it declares, in ulps of the result: the bound its results are judged by
+    ulps: float
     evaluate: Callable[[Sequence[Array], Rounding], Array] = field(compare=False)
 
     def __post_init__(self) -> None:

@@ -6,4 +6,15 @@ from precdiff.diagnose.finding import Counterfactual, Finding
 from precdiff.diagnose.problem import Problem, split
 from precdiff.diagnose.rule import RULES, CauseRule, Hypothesis, cause_rule
 
-__all__ = ["RULES", "CauseRule", "Counterfactual", "Evidence", "Finding", "Hypothesis", "Problem", "cause_rule", "diagnose", "split"]
+__all__ = [
+    "RULES",
+    "CauseRule",
+    "Counterfactual",
+    "Evidence",
+    "Finding",
+    "Hypothesis",
+    "Problem",
+    "cause_rule",
+    "diagnose",
+    "split",
+]

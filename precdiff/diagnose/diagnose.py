@@ -1,7 +1,8 @@
 """Diagnose a problem: every rule's hypotheses, proved, ranked, and joined where they speak of the same thing.
 
-Order of findings: standing, then the rule's rank, then the size of the region. A finding whose birthplace an earlier verified
-one already explains is that one's `also`. What no rule explains is `unexplained`, with the steps of the largest share.
+Order of findings: standing, then the rule's rank, then the size of the region. A finding whose birthplace an earlier
+verified one already explains is that one's `also`. What no rule explains is `unexplained`, with the steps of the
+largest share.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def chain(evidence: Evidence, born: Iterable[str], tensor: str) -> list[str]:
 def _joined(findings: Iterable[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     for finding in findings:
-        earlier = next((f for f in kept if f.standing != "insufficient" and set(f.born_at) & set(finding.born_at)), None)
+        earlier = next(
+            (f for f in kept if f.standing != "insufficient" and set(f.born_at) & set(finding.born_at)), None
+        )
         if earlier is None:
             kept.append(finding)
         elif finding.standing != "insufficient" and finding.cause not in (earlier.cause, *earlier.also):

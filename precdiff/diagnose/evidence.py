@@ -1,7 +1,8 @@
 """Evidence: what one pass over a problem's trace tells of every step.
 
-Local errors and exact values come from the reference, shares and cotangents from one adjoint sweep, condition numbers from
-the vjp rows. Everything is computed when first asked for and kept. Rules read it; they never compute references themselves.
+Local errors and exact values come from the reference, shares and cotangents from one adjoint sweep, condition numbers
+from the vjp rows. Everything is computed when first asked for and kept. Rules read it; they never compute references
+themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class Evidence:
     """Evidence about one Problem; `totals` and `locals_` may be handed in where they are already known."""
 
     def __init__(
-        self, problem: Problem, totals: Mapping[str, Reference] | None = None, locals_: Mapping[str, Reference] | None = None
+        self,
+        problem: Problem,
+        totals: Mapping[str, Reference] | None = None,
+        locals_: Mapping[str, Reference] | None = None,
     ) -> None:
         self.problem = problem
         self.trace = problem.trace
@@ -136,18 +140,30 @@ class Evidence:
         return self.problem.mask if shape == self.problem.mask.shape else np.ones(shape, bool)
 
     def condition(self, step: Step) -> np.ndarray:
-        """sum over operands of |x df/dx| / |f| per element, at the exact values: the step's relative condition number."""
+        """sum over operands of |x df/dx| / |f| per element, at the exact values: the step's relative condition
+        number.
+        """
         machine = EmulatedMachine(get_profile("ieee"))
         fp64 = get_format("fp64")
         output = machine.tensor(self._points[step.id], fp64)
-        inputs = [machine.tensor(np.asarray(self._points[i], self.format(i).carrier if self.format(i).kind != "float" else "float64"), fp64 if self.format(i).is_float else self.format(i)) for i in step.inputs]
+        inputs = [
+            machine.tensor(
+                np.asarray(self._points[i], self.format(i).carrier if self.format(i).kind != "float" else "float64"),
+                fp64 if self.format(i).is_float else self.format(i),
+            )
+            for i in step.inputs
+        ]
         vjp = getattr(OPS[step.op], "vjp", None)
         if vjp is None:
             return np.zeros(output.shape)
         ones = machine.tensor(np.ones(output.shape), fp64)
         with np.errstate(all="ignore"):
-            gradients = vjp(ones, output, *inputs, **{k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")})
-            weight = [np.abs(g.planes[0] * x.planes[0]) for g, x in zip(gradients, inputs, strict=True) if g is not None]
+            gradients = vjp(
+                ones, output, *inputs, **{k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")}
+            )
+            weight = [
+                np.abs(g.planes[0] * x.planes[0]) for g, x in zip(gradients, inputs, strict=True) if g is not None
+            ]
             return np.asarray(sum(weight) / np.abs(output.planes[0]))
 
     def inexact(self, tensor: str) -> np.ndarray:

@@ -1,9 +1,9 @@
 """A problem: elements of one tensor that are beyond the standard, and the statistic by which a proof is judged.
 
-    statistic = RMS over the failing elements of the standard's own error, each capped at 2^p        (DESIGN 4, "Standing")
+    statistic = RMS over the failing elements of the standard's own error, each capped at 2^p   (DESIGN 4)
 
-in the standard's unit: ulps of the format, u sum |terms| for `backward`, the a-priori bound for question (a). The floor is
-the statistic of the exact result rounded once. Finite and non-finite failing elements are separate problems.
+in the standard's unit: ulps of the format, u sum |terms| for `backward`, the a-priori bound for question (a). The
+floor is the statistic of the exact result rounded once. Finite and non-finite failing elements are separate problems.
 """
 
 from __future__ import annotations
@@ -87,8 +87,13 @@ class Problem:
         return self.statistic(self._rounded)
 
 
-def split(
-    trace: Trace, tensor: str, expected: RealArray, failing: np.ndarray, limit: float, unit_name: str,
+def split(  # noqa: PLR0913 - a Problem's own fields
+    trace: Trace,
+    tensor: str,
+    expected: RealArray,
+    failing: np.ndarray,
+    limit: float,
+    unit_name: str,
     unit: np.ndarray | None = None,
 ) -> list[Problem]:
     """The problems of a tensor: its finite and its non-finite failing elements, where there are any."""

@@ -1,8 +1,8 @@
 """Proof: the same trace replayed with one change, and what became of the statistic.
 
-    verified    after <= max(limit / 2, 1.1 floor)  and  before - after >= 0.75 (before - floor)
-    candidate   before - after >= 0.5 (before - floor)
-    otherwise   insufficient                                                               (DESIGN 4, "Standing")
+verified    after <= max(limit / 2, 1.1 floor)  and  before - after >= 0.75 (before - floor)
+candidate   before - after >= 0.5 (before - floor)
+otherwise   insufficient                                                               (DESIGN 4, "Standing")
 """
 
 from __future__ import annotations

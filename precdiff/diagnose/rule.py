@@ -1,7 +1,7 @@
 """A rule looks at the evidence and names hypotheses; each hypothesis comes with the Change that would prove it.
 
-One file a cause in rules/. Rules are definitions by measurable evidence, nothing is fitted. `rank` orders rules whose proofs
-succeed alike: the more specific cause (fewer traces satisfy its evidence) comes first.
+One file a cause in rules/. Rules are definitions by measurable evidence, nothing is fitted. `rank` orders rules whose
+proofs succeed alike: the more specific cause (fewer traces satisfy its evidence) comes first.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     x = 2^k m,  m in [0.7, 1.41];   m = q (1 + r) with q the nearest eighth, so |r| <= 1/10
     ln x = k ln 2 + ln q + r + (ln(1 + r) - r)
 
-k ln 2 is exact in its leading part (Cody and Waite 1980: the constant's last 8 bits are zero), the leading sums are two_sums
-(Knuth), and ln(1 + r) - r = -r^2/2 + r^3/3 - ... is small enough that its own rounding does not matter. Constants: ln 2 and
-ln(q/8) to 60 digits, split into a leading fp32 (or 16-bit) part and the rest.
+k ln 2 is exact in its leading part (Cody and Waite 1980: the constant's last 8 bits are zero), the leading sums are
+two_sums (Knuth), and ln(1 + r) - r = -r^2/2 + r^3/3 - ... is small enough that its own rounding does not matter.
+Constants: ln 2 and ln(q/8) to 60 digits, split into a leading fp32 (or 16-bit) part and the rest.
 """
 
 from __future__ import annotations

@@ -37,15 +37,15 @@ class Run:
         return {name: native_values(self.trace, tensor) for name, tensor in self.trace.outputs.items()}
 
 
-def run_kernel(
+def run_kernel(  # noqa: PLR0913 - what a run is made of
     kernel: str | Kernel | Callable[..., Any], inputs: Mapping[str, Any], *, profile: str | DeviceProfile = "ieee",
     format: str | Format | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None,
     sink: Callable[[Trace], Sink] | None = None,
 ) -> Run:  # fmt: skip
     """Run `kernel` on the device `profile` describes.
 
-    `inputs` map argument names to arrays (numpy, ml_dtypes) or numbers. `format` rounds the inputs to it, once; without it
-    each array keeps its own format. `sink` makes the dump's writer from the trace that is about to be filled.
+    `inputs` map argument names to arrays (numpy, ml_dtypes) or numbers. `format` rounds the inputs to it, once;
+    without it each array keeps its own format. `sink` makes the dump's writer from the trace about to be filled.
     """
     chosen = get_kernel(kernel)
     device = get_profile(profile)
@@ -67,14 +67,20 @@ def _options(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entered(
-    kernel: Kernel, inputs: Mapping[str, Any], format: str | Format | None, device: DeviceProfile, options: Mapping[str, Any]
+    kernel: Kernel,
+    inputs: Mapping[str, Any],
+    format: str | Format | None,
+    device: DeviceProfile,
+    options: Mapping[str, Any],
 ) -> dict[str, tuple[np.ndarray, Format]]:
     _check_names(kernel, inputs)
     common = None if format is None else get_format(format)
     entered = {}
     for name, value in inputs.items():
         fixed = kernel.formats.get(name)
-        target = _accumulator(device, options, common) if fixed == "accumulator" else get_format(fixed) if fixed else common
+        target = (
+            _accumulator(device, options, common) if fixed == "accumulator" else get_format(fixed) if fixed else common
+        )
         entered[name] = _as_carrier(kernel, name, value, target)
     return entered
 
@@ -145,5 +151,3 @@ def _at(error: BaseException) -> str:
     own = [f for f in frames if not f.filename.startswith(_PACKAGE) or "/kernels/" in f.filename]
     own = [f for f in own if not f.filename.endswith(("kernels/run.py", "kernels/kernel.py"))]
     return f" (at {own[-1].filename}:{own[-1].lineno}: {own[-1].line})" if own else ""
-
-

@@ -1,7 +1,8 @@
 """BallMachine: python-flint balls, rigorous at any precision: the third rung, and what settles a doubtful rounding.
 
-An element is an arb, a Python float for a special (inf, -inf, nan), or for booleans True, False and None (undecided). An arb
-that is not finite means "anything": a pole inside, or a branch the ball cannot decide. Source: Johansson, Arb (2017).
+An element is an arb, a Python float for a special (inf, -inf, nan), or for booleans True, False and None (undecided).
+An arb that is not finite means "anything": a pole inside, or a branch the ball cannot decide. Source: Johansson, Arb
+(2017).
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class BallMachine(Machine):
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         step = _add if op.kind == "sum" else _larger
         with flint.ctx.workprec(self.bits):
-            return (_rows(lambda row: functools.reduce(step, row, *([arb(0)] if op.kind == "sum" else [])), x.planes[0]),)
+            return (
+                _rows(lambda row: functools.reduce(step, row, *([arb(0)] if op.kind == "sum" else [])), x.planes[0]),
+            )
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
         with flint.ctx.workprec(self.bits):

@@ -1,9 +1,10 @@
 """Elementary functions rounded once, by Ziv's strategy: an enclosure first, more bits only where it cannot decide.
 
 Rung 1 is the row's fp64 interval twin at the given points: where both ends round alike the result is proven. The few
-doubtful elements go through balls of doubling precision. What 1,200 bits do not separate from a rounding boundary is taken
-to lie on it (x^y can; exp, log, tanh, erf cannot at rational points other than their trivial ones): the format's tie rule
-decides. Never what libm gave: results are the same on every host. Source: Ziv 1991; Muller, Elementary Functions, 12.
+doubtful elements go through balls of doubling precision. What 1,200 bits do not separate from a rounding boundary is
+taken to lie on it (x^y can; exp, log, tanh, erf cannot at rational points other than their trivial ones): the format's
+tie rule decides. Never what libm gave: results are the same on every host. Source: Ziv 1991; Muller, Elementary
+Functions, 12.
 
 A unary function of a 16-bit format is computed once for all of its codes and looked up.
 """
@@ -28,7 +29,9 @@ _TABLE_FROM = 4096
 _CAP = 1200
 
 
-def correctly_rounded(op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding) -> np.ndarray:
+def correctly_rounded(
+    op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding
+) -> np.ndarray:
     """op(*arrays) rounded once, as carriers of `rounding.format`; operands are carriers of `formats`."""
     tabulated = len(arrays) == 1 and formats[0].bits <= 16 and arrays[0].size >= _TABLE_FROM
     if tabulated and rounding.direction != "stochastic":

@@ -105,7 +105,9 @@ class DoubleDoubleMachine(Machine):
 
 
 def _marked(result: Planes, operands: Sequence[Planes]) -> Planes:
-    """Specials put right: an unknown operand or an overflow is unknown; infinite or NaN operands at radius 0 give IEEE's."""
+    """Specials put right: an unknown operand or an overflow is unknown; infinite or NaN operands at radius 0 give
+    IEEE's.
+    """
     hi, lo, radius = result
     special = ~np.isfinite(hi) | ~np.isfinite(lo)
     known = np.zeros(np.shape(hi), bool)

@@ -1,8 +1,8 @@
 """EmulatedMachine: what the device gives. Values are carriers of their format; every rounding is the profile's.
 
 One plane a tensor. Elementwise arithmetic is the exact result rounded once, elementary functions likewise or by the
-profile's documented approximation, sums and matrix products in the profile's order and accumulator. Nothing here knows a
-device: it asks the profile.
+profile's documented approximation, sums and matrix products in the profile's order and accumulator. Nothing here knows
+a device: it asks the profile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """IntervalMachine: fp64 arrays (lo, hi), outward rounded, vectorised: the first rung of the certified reference.
 
-Every op's planes contain the true value for every choice of values in its operands' planes; the meaning of the planes is
-in ops/enclosure.py. Sums go through math.fsum (correctly rounded); products of matrices through BLAS in midpoint-radius
-form with Higham's gamma bound (Rump 1999; Higham, Accuracy and Stability, 3.5).
+Every op's planes contain the true value for every choice of values in its operands' planes; the meaning of the planes
+is in ops/enclosure.py. Sums go through math.fsum (correctly rounded); products of matrices through BLAS in
+midpoint-radius form with Higham's gamma bound (Rump 1999; Higham, Accuracy and Stability, 3.5).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from precdiff.formats import Format
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, UNKNOWN, RealArray
 from precdiff.machine.tensor import Tensor
-from precdiff.ops.enclosure import lower, unknown, upper
+from precdiff.ops.enclosure import Pair, lower, unknown, upper
 from precdiff.ops.op import Elementwise, Reduction
 from precdiff.rounding import Rounding, round_array
 
@@ -40,7 +40,8 @@ class IntervalMachine(Machine):
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
         value = np.float64(params["value"])
         if params.get("text") and Fraction(params["text"]) != Fraction(float(value)):
-            return np.asarray(lower(value, 0.5)), np.asarray(upper(value, 0.5))
+            point = np.asarray(value)
+            return lower(point, 0.5), upper(point, 0.5)
         return np.asarray(value), np.asarray(value)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
@@ -52,7 +53,9 @@ class IntervalMachine(Machine):
         nan = np.isnan(x[0]) | np.isnan(y[0])
         low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
         hull = unknown((low, high), nan | np.isnan(low))
-        chosen = [np.where(certain == 1.0, a, np.where(possible == 0.0, b, h)) for a, b, h in zip(x, y, hull, strict=True)]
+        chosen = [
+            np.where(certain == 1.0, a, np.where(possible == 0.0, b, h)) for a, b, h in zip(x, y, hull, strict=True)
+        ]
         return chosen[0], chosen[1]
 
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
@@ -125,7 +128,7 @@ def _sum(row: list[float], side: int) -> float:
     return total if rest * side <= 0 else math.nextafter(total, side * math.inf)
 
 
-def _midpoint_product(a: Planes, b: Planes) -> Planes:
+def _midpoint_product(a: Planes, b: Planes) -> Pair:
     """Bounds of A @ B: midpoints by BLAS, radii by |mA| rB + rA (|mB| + rB) + gamma |mA| |mB|, rounded up."""
     (ma, ra), (mb, rb) = _midpoint(a), _midpoint(b)
     k = ma.shape[-1]

@@ -1,8 +1,8 @@
 """The machine: one number system that runs any kernel. It decides how numbers are represented, rounded and accumulated.
 
-A machine keeps a tensor's values in planes, arrays of equal shape. Moving elements is the same for every plane, so layout
-ops are written once, here; a subclass says what the other kinds of op mean in its number system. The kinds are few and
-rarely change (a new structural kind touches every machine, on purpose); ops of a kind are rows and touch none.
+A machine keeps a tensor's values in planes, arrays of equal shape. Moving elements is the same for every plane, so
+layout ops are written once, here; a subclass says what the other kinds of op mean in its number system. The kinds are
+few and rarely change (a new structural kind touches every machine, on purpose); ops of a kind are rows and touch none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MpMachine: mpmath at `bits` bits: the definition of truth. Every row names its mpmath function; sums are exact.
 
-Elements are mpf (with mpmath's inf and nan) or bool. Rounding is to nearest with unbounded exponent, so at p bits this is
-also the number system "precision p, no exponent limits" by which a replay proves overflow and underflow.
+Elements are mpf (with mpmath's inf and nan) or bool. Rounding is to nearest with unbounded exponent, so at p bits this
+is also the number system "precision p, no exponent limits" by which a replay proves overflow and underflow.
 """
 
 from __future__ import annotations

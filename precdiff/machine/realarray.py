@@ -1,10 +1,10 @@
 """RealArray: what a reference knows of each element. Specials are not reals (DESIGN 3).
 
-    kind 0  finite      the real lies in [hi + lo - radius, hi + lo + radius]; hi + lo is an unevaluated fp64 pair
-    kind 1  +inf        exactly that (a pole or an infinite input), or certified beyond fp64's range, where every format
-    kind 2  -inf        overflows alike
-    kind 3  NaN         certified invalid
-    kind 4  unknown     unbounded or undecided; hi, lo and radius mean nothing
+kind 0  finite      the real lies in [hi + lo - radius, hi + lo + radius]; hi + lo is an unevaluated fp64 pair
+kind 1  +inf        exactly that (a pole or an infinite input), or certified beyond fp64's range, where every format
+kind 2  -inf        overflows alike
+kind 3  NaN         certified invalid
+kind 4  unknown     unbounded or undecided; hi, lo and radius mean nothing
 """
 
 from __future__ import annotations

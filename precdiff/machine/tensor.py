@@ -1,7 +1,7 @@
 """Tensor: values in one machine's number system, immutable, with numpy's operators.
 
-It knows its planes (the machine's representation: one array for emulated values, (lo, hi) for intervals ...), its declared
-format and its machine; it must not know how anything is rounded. Operators call ops, ops ask the machine.
+It knows its planes (the machine's representation: one array for emulated values, (lo, hi) for intervals ...), its
+declared format and its machine; it must not know how anything is rounded. Operators call ops, ops ask the machine.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise KernelError(
-            "a kernel branched on a tensor: its value differs between number systems, so one source would take different "
-            "paths. Use where(condition, a, b)."
+            "a kernel branched on a tensor: its value differs between number systems, so one source would take "
+            "different paths. Use where(condition, a, b)."
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:

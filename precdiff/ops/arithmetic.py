@@ -1,8 +1,8 @@
 """The arithmetic of IEEE 754-2019 clauses 5.4 and 9.2: rows whose results a device rounds once, or not at all.
 
-`rounded` is the correctly rounded array operation (rounding/arithmetic.py); exact rows (neg, abs, minimum, maximum, floor)
-give representable results. minimum and maximum follow IEEE 754-2019 9.6: NaN propagates and -0 < +0, as Ascend documents
-too (numerics A4: Max(-0, +0) = +0).
+`rounded` is the correctly rounded array operation (rounding/arithmetic.py); exact rows (neg, abs, minimum, maximum,
+floor) give representable results. minimum and maximum follow IEEE 754-2019 9.6: NaN propagates and -0 < +0, as Ascend
+documents too (numerics A4: Max(-0, +0) = +0).
 """
 
 from __future__ import annotations

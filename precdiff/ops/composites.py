@@ -1,4 +1,5 @@
-"""Functions over the vocabulary: they round wherever their steps do, and a trace shows the steps in a layer of that name.
+"""Functions over the vocabulary: they round wherever their steps do, and a trace shows the steps in a layer of that
+name.
 
 A device that has an instruction for one of them (a table lookup GELU) gets a row with a profile approximation instead.
 """

@@ -5,9 +5,10 @@ Meaning of a pair, per element (DESIGN 3, "Specials are not reals"):
     lo == hi == +-inf            exactly that infinity
     lo < hi, one or both inf     unbounded on that side (an overflowed bound, a pole inside): not an infinity
     both NaN                     NaN
-(-inf, inf) therefore also says "anything, perhaps NaN": the ladder climbs. Everything is rounded outward: the host function
-errs by at most `bound` ulp of fp64, so `bound` + 1 steps of the fp64 spacing are added (the spacing below a power of two is
-half as wide, hence the extra one). Source: interval arithmetic as in IEEE 1788-2015; host bounds are checked by the tests.
+(-inf, inf) therefore also says "anything, perhaps NaN": the ladder climbs. Everything is rounded outward: the host
+function errs by at most `bound` ulp of fp64, so `bound` + 1 steps of the fp64 spacing are added (the spacing below a
+power of two is half as wide, hence the extra one). Source: interval arithmetic as in IEEE 1788-2015; host bounds are
+checked by the tests.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def settle(pair: Pair, points: np.ndarray, exact: np.ndarray) -> Pair:
 
 def special_points(pairs: tuple[Pair, ...], points: np.ndarray, pole: np.ndarray | bool = False) -> np.ndarray:
     """Where the result is known without rounding: a NaN operand, or point operands that are infinite, invalid (a NaN
-    result) or sit on a `pole`. An infinite result of finite operands elsewhere is an overflow and not exact."""
+    result) or sit on a `pole`. An infinite result of finite operands elsewhere is an overflow and not exact.
+    """
     nan = np.zeros(points.shape, bool)
     point = np.ones(points.shape, bool)
     infinite = np.zeros(points.shape, bool)
@@ -176,7 +178,9 @@ def corners(host: Host, bound: float) -> Callable[[Pair, Pair], Pair]:
     return enclose
 
 
-def compare(lower_is: Callable[[Pair, Pair], np.ndarray], upper_is: Callable[[Pair, Pair], np.ndarray]) -> Callable[[Pair, Pair], Pair]:
+def compare(
+    lower_is: Callable[[Pair, Pair], np.ndarray], upper_is: Callable[[Pair, Pair], np.ndarray]
+) -> Callable[[Pair, Pair], Pair]:
     """Twin of a comparison: (certainly true, possibly true) as 0.0 and 1.0; NaN operands give what the host gives."""
 
     def enclose(x: Pair, y: Pair) -> Pair:

@@ -1,8 +1,8 @@
 """Elementary functions. A device's result is the correctly rounded value or its documented approximation, never libm's.
 
-`bound` is the worst error of numpy's fp64 function in ulp, with room: measured against balls in the tests, which print the
-worst seen. power follows IEEE 754-2019 9.2.1 (pow): 0^-y = inf, x^0 = 1 even for NaN, 1^y = 1, (-x)^n by parity, NaN for a
-negative base with a non-integer exponent.
+`bound` is the worst error of numpy's fp64 function in ulp, with room: measured against balls in the tests, which print
+the worst seen. power follows IEEE 754-2019 9.2.1 (pow): 0^-y = inf, x^0 = 1 even for NaN, 1^y = 1, (-x)^n by parity,
+NaN for a negative base with a non-integer exponent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from precdiff.ops import enclosure
 from precdiff.ops.arithmetic import _where_less
 from precdiff.ops.op import OPS, Elementwise
 
-_erf_plain = np.frompyfunc(lambda x: mpmath.fp.erf(x), 1, 1)
+_erf_plain = np.frompyfunc(mpmath.fp.erf, 1, 1)
 
 
 def _erf(x: Any) -> Any:

@@ -1,11 +1,12 @@
 """Layout ops: numpy's moves, which never round and are written once for every machine.
 
-Parameters are JSON-able (a trace stores them), so an index is encoded: `index` items are an integer, [start, stop, step],
+Parameters are JSON-able (a trace stores them), so an index is encoded: its items are an integer, [start, stop, step],
 "..." or null (a new axis).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,30 +49,30 @@ def _inverse(axes: Sequence[int] | None) -> list[int] | None:
 def _split_back(g: Any, axis: int, parts: Sequence[Any]) -> tuple[Any, ...]:
     starts = np.cumsum([0] + [p.shape[axis] for p in parts])
     lead = [[None, None, None]] * (axis % g.ndim)
-    return tuple(getitem_row(g, index=[*lead, [int(a), int(b), None]]) for a, b in zip(starts, starts[1:], strict=False))
+    return tuple(getitem_row(g, index=[*lead, [int(a), int(b), None]]) for a, b in itertools.pairwise(starts))
 
 
-getitem_row = Layout(
+getitem_row: Layout = Layout(
     "getitem", move=lambda x, index: np.array(x[_decode_index(index)], copy=True),
     vjp=lambda g, out, x, index: (update_row(0.0 * x, g, index=index),),
 )  # fmt: skip
-update_row = Layout(
+update_row: Layout = Layout(
     "update", move=_update,
     vjp=lambda g, out, x, value, index: (update_row(g, 0.0 * value, index=index), getitem_row(g, index=index)),
 )  # fmt: skip
-reshape_row = Layout(
+reshape_row: Layout = Layout(
     "reshape", move=lambda x, shape: x.reshape(tuple(shape)),
     vjp=lambda g, out, x, shape: (reshape_row(g, shape=list(x.shape)),),
 )  # fmt: skip
-transpose_row = Layout(
+transpose_row: Layout = Layout(
     "transpose", move=lambda x, axes=None: np.ascontiguousarray(np.transpose(x, axes)),
     vjp=lambda g, out, x, axes=None: (transpose_row(g, axes=_inverse(axes)),),
 )  # fmt: skip
-broadcast_row = Layout(
+broadcast_row: Layout = Layout(
     "broadcast_to", move=lambda x, shape: np.broadcast_to(x, tuple(shape)).copy(),
     vjp=lambda g, out, x, shape: (g,),
 )  # fmt: skip
-concatenate_row = Layout(
+concatenate_row: Layout = Layout(
     "concatenate", move=lambda *xs, axis=0: np.concatenate(xs, axis=axis),
     vjp=lambda g, out, *xs, axis=0: _split_back(g, axis, xs),
 )  # fmt: skip

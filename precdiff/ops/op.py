@@ -1,8 +1,9 @@
 """What an op is: a real function with a name. It knows shapes and formats; it must not know numbers' representation.
 
-Calling an op asks the machine that owns its arguments: `exp(x)` is `x.machine.apply(exp, (x,), {})`. There is no ambient
-state, and ops never import machines. Rules that hold for every op (DESIGN 3, "Mixing"): all tensor operands have one
-machine; float operands have one format (the error names `cast`); a Python number takes the other operand's format.
+Calling an op asks the machine that owns its arguments: `exp(x)` is `x.machine.apply(exp, (x,), {})`. There is no
+ambient state, and ops never import machines. Rules that hold for every op (DESIGN 3, "Mixing"): all tensor operands
+have one machine; float operands have one format (the error names `cast`); a Python number takes the other operand's
+format.
 
 Each row carries what the machines need to know of the function and nothing of how they round it:
 
@@ -10,7 +11,8 @@ Each row carries what the machines need to know of the function and nothing of h
     enclose  the interval twin: (lo, hi) planes in, (lo, hi) planes out, outward rounded (ops/enclosure.py)
     ball     the python-flint twin, one arb an operand
     mp       the mpmath twin, called with the context first: the definition of truth
-    vjp      (cotangent, output, *inputs, **params) -> one cotangent an input, written over ops; None: not differentiable
+    vjp      (cotangent, output, *inputs, **params) -> one cotangent an input, written over ops; None: not
+    differentiable
 """
 
 from __future__ import annotations
@@ -53,8 +55,9 @@ class Op:
 class Elementwise(Op):
     """A function applied element by element, with numpy's broadcasting.
 
-    `rounded` is set for the operations IEEE 754 rounds correctly: (arrays..., rounding, rng) -> array. `exact` results are
-    always representable and never rounded. `result` names the result's format where it is not the operands' ("bool").
+    `rounded` is set for the operations IEEE 754 rounds correctly: (arrays..., rounding, rng) -> array. `exact` results
+    are always representable and never rounded. `result` names the result's format where it is not the operands'
+    ("bool").
     """
 
     host: Callable[..., Any] = field(kw_only=True)
@@ -66,7 +69,7 @@ class Elementwise(Op):
     rounded: Callable[..., np.ndarray] | None = field(default=None, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
     result: str = field(default="", kw_only=True)
-    #: max |result - correctly rounded| a correct device may show, in ulp; the default question (a) asks of foreign dumps
+    #: largest |result - truth| in ulp that a device of unknown profile may show (DESIGN 4, foreign dumps)
     allowance: float = field(default=4.0, kw_only=True)
 
     def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:

@@ -1,7 +1,7 @@
 """Sums and extrema along axes, casts and constants. Meaning without order: the order is the device's business.
 
-`sum`: params axis (list or null for all), keepdims, acc and out (formats; default the operand's). `mean` is a function over
-sum and div, as devices compute it.
+`sum`: params axis (list or null for all), keepdims, acc and out (formats; default the operand's). `mean` is a function
+over sum and div, as devices compute it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def max_(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def matmul(a: Any, b: Any, c: Any = None, acc: str | None = None, out: str | None = None) -> Any:
-    """a @ b (+ c), shapes (..., m, k) and (..., k, n): accumulated in `acc`, given in `out`, as the profile's unit does.
+    """a @ b (+ c), shapes (..., m, k) and (..., k, n): accumulated in `acc`, given in `out`, as the profile's unit
+    does.
 
     c starts the accumulator and is in its format. Both default to what the profile's matrix unit declares.
     """

@@ -1,4 +1,5 @@
-"""Comparisons and `where`. A comparison of reals can be undecided in a reference; the pair (certainly, possibly) says so.
+"""Comparisons and `where`. A comparison of reals can be undecided in a reference; the pair (certainly, possibly) says
+so.
 
 IEEE 754-2019 5.11: every comparison with a NaN is false but `ne`, which is true; a profile may say otherwise (Ascend's
 Compare NE with a NaN gives 0: numerics A4).
@@ -72,4 +73,4 @@ le = _row("le", np.less_equal, lambda x, y: _bits(x[1] <= y[0], x[0] <= y[1]), _
 gt = _row("gt", np.greater, lambda x, y: _bits(x[0] > y[1], x[1] > y[0]), lambda x, y: _ball_less(y, x))
 ge = _row("ge", np.greater_equal, lambda x, y: _bits(x[0] >= y[1], x[1] >= y[0]), lambda x, y: _ball_less_equal(y, x))
 
-where = Selection("where", vjp=lambda g, out, c, x, y: (None, where(c, g, 0.0 * g), where(c, 0.0 * g, g)))
+where: Selection = Selection("where", vjp=lambda g, out, c, x, y: (None, where(c, g, 0.0 * g), where(c, 0.0 * g, g)))

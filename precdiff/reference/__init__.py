@@ -3,6 +3,7 @@
 from precdiff.reference.bounds import accumulation_factor, accumulator, bound, length, terms
 from precdiff.reference.ladder import BACKENDS, local, storage, total
 from precdiff.reference.reference import Reference, undecided
+from precdiff.reference.restrict import isolated
 from precdiff.reference.spotcheck import spot_check
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "accumulation_factor",
     "accumulator",
     "bound",
+    "isolated",
     "length",
     "local",
     "spot_check",

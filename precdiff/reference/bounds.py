@@ -3,8 +3,8 @@
     elementwise, correctly rounded     1/2 ulp of the result (1 ulp where the direction is not to nearest)
     approximations                     as the profile declares
     sums and matrix products           min(gamma_n, 6 sqrt(n) u) sum |terms| + the rounding of the result
-                                       gamma_n = n u / (1 - n u), u of the accumulator (Higham 2002, 3.1, 4.2; Higham and
-                                       Mary 2019 for the probabilistic factor)
+                                       gamma_n = n u / (1 - n u), u of the accumulator (Higham 2002, 3.1, 4.2;
+                                       Higham and Mary 2019 for the probabilistic factor)
     casts                              1/2 ulp; layout and exact ops 0
 
 Bounds are absolute, one fp64 number an element. Where the op has no rounding of its own the bound is 0.
@@ -25,7 +25,9 @@ from precdiff.trace import Step, Trace
 
 
 def bound(trace: Trace, step: Step, exact: RealArray) -> np.ndarray:
-    """Absolute bound on the local error of every element of the step's output; `exact` is the step's local reference."""
+    """Absolute bound on the local error of every element of the step's output; `exact` is the step's local
+    reference.
+    """
     op = OPS[step.op]
     format = get_format(step.format)
     if not format.is_float or not isinstance(op, Elementwise | Reduction | Contraction | Conversion | Constant):

@@ -1,8 +1,9 @@
 """The ladder of certified references: interval -> double-double -> ball -> mpmath (DESIGN 3, "Certified").
 
-Every rung's result contains the truth, so they can be mixed element by element: an element keeps the first rung that knows
-it to 0.01 ULP of the target format, and only the others climb, with their ancestors. fp64 targets start at double-double.
-What the last rung leaves open is `undecided` and counted; a hull around 0 that no precision shrinks is 0 with its radius.
+Every rung's result contains the truth, so they can be mixed element by element: an element keeps the first rung that
+knows it to 0.01 ULP of the target format, and only the others climb, with their ancestors. fp64 targets start at
+double-double. What the last rung leaves open is `undecided` and counted; a hull around 0 that no precision shrinks is
+0 with its radius.
 
 `mpmath` forces mpmath for everything: two precisions, radius 4 times their difference, status `estimated`. "Raise the
 precision until it stops changing" alone is unsound (Kahan's H), which is why the rungs are enclosures.
@@ -26,7 +27,6 @@ BACKENDS = ("auto", "mpmath")
 
 #: precisions of the ball rung, in bits; the last is the cap
 BALL_BITS = (128, 400, 1200)
-
 
 
 def total(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
@@ -122,5 +122,3 @@ def _estimate(coarse: Tensor, fine: Tensor) -> Reference:
         own = 2.0**-105 * np.abs(values.hi)
     radius = np.where(values.kind == FINITE, 4 * difference + np.where(values.lo == 0, 0.0, own), 0.0)
     return Reference(RealArray(values.hi, values.lo, radius, values.kind), "mpmath", 400, "estimated")
-
-

@@ -1,6 +1,7 @@
 """Smaller traces: one step on its own recorded inputs, or only some elements of an elementwise cone.
 
-The ladder climbs with as little as it can: a few doubtful elements of a pow of a million need a few balls, not millions.
+The ladder climbs with as little as it can: a few doubtful elements of a pow of a million need a few balls, not
+millions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One adjoint sweep over a trace: first-order shares of the output error, from the vjp rows.
 
-With delta_s the local error of step s and J_s = d output / d s, the output's error is sum_s J_s delta_s to first order. Seeded
-with the cotangent e / ulp^2 over the chosen elements, the sweep gives abar_s = J_s^T (e / ulp^2), so that
+With delta_s the local error of step s and J_s = d output / d s, the output's error is sum_s J_s delta_s to first
+order. Seeded with the cotangent e / ulp^2 over the chosen elements, the sweep gives abar_s = J_s^T (e / ulp^2), so that
 
     share_s = <abar_s, delta_s> / sum (e / ulp)^2,        sum_s share_s = 1 to first order (the sum is printed).
 
@@ -48,7 +48,9 @@ def _pull(step: Step, tensors: Mapping[str, Tensor], cotangents: dict[str, Tenso
     inputs = [tensors[i] for i in step.inputs]
     params = {k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")}
     with np.errstate(all="ignore"):
-        for source, operand, gradient in zip(step.inputs, inputs, vjp(cotangents[step.id], tensors[step.id], *inputs, **params), strict=True):
+        for source, operand, gradient in zip(
+            step.inputs, inputs, vjp(cotangents[step.id], tensors[step.id], *inputs, **params), strict=True
+        ):
             if gradient is not None:
                 _accumulate(cotangents, source, _unbroadcast(gradient, operand))
 
@@ -67,4 +69,4 @@ def _unbroadcast(gradient: Tensor, operand: Tensor) -> Tensor:
         gradient = broadcast_to(gradient, operand.shape)
     extra = gradient.ndim - operand.ndim
     axes = [i for i in range(gradient.ndim) if i < extra or operand.shape[i - extra] == 1]
-    return reshape(sum_(gradient, axis=axes), operand.shape)  # type: ignore[no-any-return]  # rows are untyped callables
+    return reshape(sum_(gradient, axis=axes), operand.shape)

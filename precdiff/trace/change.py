@@ -17,8 +17,8 @@
     scale           number                              the result is multiplied by it, rounded once
     drop_term       index                               the sum or product leaves out this term
 
-`exit` says how results leave a region: `declared` (rounded once to the declared format; the default) or `wide` (consumers
-read the unrounded value). The kinds' behaviour is in trace/rules.py; kinds of the memory level come with it.
+`exit` says how results leave a region: `declared` (rounded once to the declared format; the default) or `wide`
+(consumers read the unrounded value). The kinds' behaviour is in trace/rules.py; kinds of the memory level come with it.
 """
 
 from __future__ import annotations

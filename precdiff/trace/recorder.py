@@ -1,7 +1,7 @@
 """The recorder wraps any machine and writes down what it does, one Step an op. One recorder a run.
 
-Tensors it hands out belong to it, so every later op comes back here. It keeps the stack of layer names; it must not know
-what an op means.
+Tensors it hands out belong to it, so every later op comes back here. It keeps the stack of layer names; it must not
+know what an op means.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Replay: run a trace again with some steps changed, and everything downstream of them.
 
-Unchanged steps keep their recorded values. A region's steps run under their Change's rule; what leaves it is rounded once to
-its declared format (exit `declared`), or read unrounded by its consumers, which round as declared (exit `wide`). Exact
-regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely; what the last rung
-does not separate lies on a boundary, and the format's tie rule decides (machine/correct_rounding.py says why).
+Unchanged steps keep their recorded values. A region's steps run under their Change's rule; what leaves it is rounded
+once to its declared format (exit `declared`), or read unrounded by its consumers, which round as declared (exit
+`wide`). Exact regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely;
+what the last rung does not separate lies on a boundary, and the format's tie rule decides (machine/correct_rounding.py
+says why).
 
 Local error, counterfactuals, noise, injection, remedies and the UI's re-run are all this function.
 """
@@ -23,7 +24,7 @@ from precdiff.rounding import Rounding, round_array
 from precdiff.trace.change import Change, Region
 from precdiff.trace.evaluate import recorded, run_step
 from precdiff.trace.regions import consumers
-from precdiff.trace.rules import Rule, rule
+from precdiff.trace.rules import rule
 from precdiff.trace.step import Step, Trace
 
 Changes = Mapping[str | Region, Change]
@@ -110,7 +111,9 @@ class _Replay:
             self.outer[step.id] = self._lowered(step, result)
 
     def _reads_wide(self, step: Step) -> None:
-        """A consumer of an unrounded value: it sees the value as the region's machine has it, and rounds as declared."""
+        """A consumer of an unrounded value: it sees the value as the region's machine has it, and rounds as
+        declared.
+        """
         machine = next(self.inner[i].machine for i in step.inputs if self._wide(i))
         inputs = [self._inside(i, machine) for i in step.inputs]
         result = machine.apply(OPS[step.op], inputs, step.params, get_format(step.format))

@@ -1,7 +1,7 @@
 """What each kind of Change does to a step: the machine it runs on, its format, its params, its operands, its result.
 
-One function a kind, from (value, base machine, format of the step) to a Rule. They know machines and profiles; they must
-not know traces: replay.py applies them.
+One function a kind, from (value, base machine, format of the step) to a Rule. They know machines and profiles; they
+must not know traces: replay.py applies them.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def _exponent(value: Any, step: Step, base: EmulatedMachine) -> Rule:
     wide = dataclasses.replace(
         declared, name=f"{declared.name}~unbounded", emin=-_WIDE, emax=_WIDE, carrier="float64", bits=64, has_inf=True
     )
-    return Rule(base, wide, lambda s: {**s.params, "acc": wide} if _accumulates(s) and not s.params.get("acc") else s.params)
+    return Rule(
+        base, wide, lambda s: {**s.params, "acc": wide} if _accumulates(s) and not s.params.get("acc") else s.params
+    )
 
 
 def _constant(value: Any, step: Step, base: EmulatedMachine) -> Rule:

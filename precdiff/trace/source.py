@@ -26,7 +26,7 @@ Position = tuple[int, int, int, int]
 def calling_source() -> Source:
     """The Source of the kernel line that is running now."""
     direct = True
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - CPython's documented way to the caller
     while frame is not None:
         file = frame.f_code.co_filename
         if _is_kernel(file):

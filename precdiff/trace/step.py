@@ -1,8 +1,9 @@
 """A trace: what a kernel did, step by step, as plain data that can be stored, read back and replayed.
 
 Tensors are named by id. The id of an input is its name; the id of any other tensor is the id of the step that made it
-(one op, one output). Step ids read like the source: the op's name, prefixed by the inner layers, numbered from the second
-use on (`exp`, `exp#2`, `softmax/exp`). Values are numpy carriers (formats/format.py), bit for bit what the machine gave.
+(one op, one output). Step ids read like the source: the op's name, prefixed by the inner layers, numbered from the
+second use on (`exp`, `exp#2`, `softmax/exp`). Values are numpy carriers (formats/format.py), bit for bit what the
+machine gave.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """cancellation: a subtraction (or a sum of opposite signs) brings up the errors its operands already had.
 
-Evidence: condition number (|a| + |b|) / |a + b| above the threshold on failing elements *and* operands that are not exact;
-the subtraction's own rounding is innocent (exact, by Sterbenz, when the operands are close). Proof: the operands exactly, read
-unrounded: the error is gone although the subtraction is unchanged. Threshold 32: Herbie's explain takes 32 as "maybe" and
-100 as sure; the proof decides.
+Evidence: condition number (|a| + |b|) / |a + b| above the threshold on failing elements *and* operands that are not
+exact; the subtraction's own rounding is innocent (exact, by Sterbenz, when the operands are close). Proof: the
+operands exactly, read unrounded: the error is gone although the subtraction is unchanged. Threshold 32: Herbie's
+explain takes 32 as "maybe" and 100 as sure; the proof decides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ CONDITION = 32.0
 )  # fmt: skip
 def cancellation(evidence: Evidence) -> Iterator[Hypothesis]:
     """Every cancelling step, the worst conditioned first."""
-    found = [(c, s) for s in evidence.steps if s.op in ("add", "sub", "fma") and (c := _condition(evidence, s)) >= CONDITION]
+    found = [
+        (c, s) for s in evidence.steps if s.op in ("add", "sub", "fma") and (c := _condition(evidence, s)) >= CONDITION
+    ]
     for condition, step in sorted(found, key=lambda pair: -pair[0]):
         operands = [i for i in step.inputs if i not in evidence.trace.inputs]
         if not any((evidence.inexact(i)).any() for i in operands):

@@ -1,8 +1,8 @@
 """error_amplification: a function magnifies the rounding errors of its argument by its condition number.
 
-exp(y ln x) is the classic: one ulp of the argument is |y ln x| ulps of the result. Evidence: the steps that carry the error
-are read by a function whose condition number on the failing elements exceeds 2. Proof: those steps in the next wider
-format, read unrounded.
+exp(y ln x) is the classic: one ulp of the argument is |y ln x| ulps of the result. Evidence: the steps that carry the
+error are read by a function whose condition number on the failing elements exceeds 2. Proof: those steps in the next
+wider format, read unrounded.
 """
 
 from __future__ import annotations

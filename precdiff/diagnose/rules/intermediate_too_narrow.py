@@ -1,7 +1,8 @@
 """intermediate_too_narrow: an intermediate is kept in a format that cannot hold what the result needs of it.
 
-Evidence: the steps that carry the error are narrower than the result (a constant or cast in fp16 inside fp32 arithmetic, an
-fp16 accumulator), or all is one format and those steps in the next wider one would do. Proof: exactly that.
+Evidence: the steps that carry the error are narrower than the result (a constant or cast in fp16 inside fp32
+arithmetic, an fp16 accumulator), or all is one format and those steps in the next wider one would do. Proof: exactly
+that.
 """
 
 from __future__ import annotations
@@ -34,5 +35,3 @@ def _hypothesis(evidence: Evidence, steps: list[str], target: str) -> Hypothesis
         f"Keep {names} in {target}.",
         {"format": evidence.format(steps[0]).name, "needed": target},
     )  # fmt: skip
-
-

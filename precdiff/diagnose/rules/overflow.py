@@ -1,7 +1,7 @@
 """overflow: a step's exact value is beyond its format's largest number while the output is representable.
 
-Proof: the overflowing steps with unbounded exponent (precision kept), read unrounded; where the precision kept is itself
-too little (a huge offset absorbs the signal), the same steps with their cones exactly.
+Proof: the overflowing steps with unbounded exponent (precision kept), read unrounded; where the precision kept is
+itself too little (a huge offset absorbs the signal), the same steps with their cones exactly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def _overflowing(evidence: Evidence, step: str) -> np.ndarray:
 )  # fmt: skip
 def overflow(evidence: Evidence) -> Iterator[Hypothesis]:
     """The steps that overflow, in execution order; the first is the birthplace, later ones its consequences."""
-    steps = [s for s in evidence.steps if s.op != "constant" and (_overflowing(evidence, s.id) & evidence.touched(s.id)).any()]
+    steps = [
+        s
+        for s in evidence.steps
+        if s.op != "constant" and (_overflowing(evidence, s.id) & evidence.touched(s.id)).any()
+    ]
     if not steps:
         return
     ids = [s.id for s in steps]

@@ -1,7 +1,7 @@
 """stagnation: a running sum grew so large that the terms still to come are absorbed.
 
-Evidence: replayed term by term in the declared accumulator, the partial sum stays constant while non-zero terms are added.
-Proof: the same order with the next wider accumulator.
+Evidence: replayed term by term in the declared accumulator, the partial sum stays constant while non-zero terms are
+added. Proof: the same order with the next wider accumulator.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from precdiff.trace import Change, Region, Step
 ABSORBED = 0.01
 
 
-@cause_rule(
-    "stagnation", rank=25, definition="a running sum that stays constant while non-zero terms are added to it"
-)
+@cause_rule("stagnation", rank=25, definition="a running sum that stays constant while non-zero terms are added to it")
 def stagnation(evidence: Evidence) -> Iterator[Hypothesis]:
     """Sums of a running order whose worst output absorbs terms."""
     for step in evidence.steps:
@@ -42,7 +40,9 @@ def stagnation(evidence: Evidence) -> Iterator[Hypothesis]:
 
 
 def _absorbed(evidence: Evidence, step: Step) -> tuple[int, int, float]:
-    """(absorbed terms, index of the last term that moved the sum, its value) of the output with the worst local error."""
+    """(absorbed terms, index of the last term that moved the sum, its value) of the output with the worst local
+    error.
+    """
     x = evidence.trace.values[step.inputs[0]]
     axes = axes_of(x.shape, step.params.get("axis"))
     rest = [i for i in range(x.ndim) if i not in axes]
