@@ -25,7 +25,7 @@ from precdiff.device.orders.terms import NO_EXPONENT, Terms, exponent
 from precdiff.device.orders.tree import Leaf, NodeRule, Product, Tree, exact_value
 from precdiff.errors import PrecDiffError, UnknownNameError
 from precdiff.formats import Array, Format
-from precdiff.rounding import DIRECTIONS, Direction, Rounding, round_array, round_exact
+from precdiff.rounding import DIRECTIONS, Direction, Rounding, round_exact
 
 #: sums of up to 2^14 terms of bits + 2 bits stay exact in fp64
 MAX_BITS = 37
@@ -111,9 +111,18 @@ class AlignedTruncated(SummationOrder):
         with np.errstate(all="ignore"):
             special = np.where(finite, 0.0, columns).sum(axis=0)
             cut = np.trunc(np.ldexp(np.where(finite, columns, 0.0), self.bits - top))
-            total = np.ldexp(cut.sum(axis=0), np.where(top == NO_EXPONENT, 0, top - self.bits)) + 0.0
-        rounded = round_array(total, self._final(node.rounding), node.rng)
+        shift = np.where(top == NO_EXPONENT, 0, top - self.bits)
+        rounded = _scaled(cut.sum(axis=0) + 0.0, shift, replace(node, rounding=self._final(node.rounding)))
         return np.where(np.isfinite(special), rounded, node.finish(special))
+
+
+def _scaled(whole: Array, shift: Array, node: Node) -> Array:
+    """Return whole * 2^shift rounded once, for whole numbers of fp64."""
+    if node.rounding.format.p <= 51:
+        return node.finish(np.ldexp(whole, shift))
+    pairs = zip(whole.ravel().tolist(), shift.ravel().tolist(), strict=True)  # fp64 may not hold whole * 2^shift
+    values = [round_exact(Fraction(w) * Fraction(2) ** s if w else w, node.rounding) for w, s in pairs]
+    return np.array(values).reshape(whole.shape)
 
 
 def _exponent_of(leaf: Leaf, fmt: Format) -> int | None:

@@ -13,7 +13,6 @@ bits as the exact sum, so that rounding it once rounds the sum, in every directi
 
 from __future__ import annotations
 
-import math
 import sys
 from fractions import Fraction
 
@@ -111,5 +110,6 @@ def _pair_of(total: Fraction) -> tuple[float, float]:
     try:
         hi = float(total)
     except OverflowError:  # any sum this large overflows in the same way
-        return math.copysign(sys.float_info.max, total), math.copysign(2.0**1000, total)
+        sign = 1.0 if total > 0 else -1.0
+        return sign * sys.float_info.max, sign * 2.0**1000
     return hi, float(total - Fraction(hi))

@@ -152,7 +152,7 @@ def order_from_json(data: Mapping[str, Any]) -> SummationOrder:
     'groups16'
     """
     fields = {name: _value(value) for name, value in data.items() if name != "kind"}
-    return _build(str(data["kind"]), fields)
+    return _build(data.get("kind"), fields)
 
 
 def parse_order(text: str) -> SummationOrder:
@@ -171,7 +171,7 @@ def _in_slabs(order: SummationOrder, terms: Terms, node: Node, start: Array | No
     shape = terms.shape if start is None else np.broadcast_shapes(terms.shape, start.shape)
     start = None if start is None else np.broadcast_to(start, shape)
     size = math.prod(shape) * terms.count
-    if terms.count == 0:
+    if terms.count == 0 or 0 in shape:
         return node.finish(np.zeros(shape) if start is None else start)
     if shape != terms.shape or size <= SLAB or not shape:
         return _slab(order, terms, node, start)
@@ -195,16 +195,21 @@ def _dot_by_definition(order: SummationOrder, a: Array, b: Array, rounding: Roun
     return np.array(values, rounding.format.carrier).reshape(shape)
 
 
-def _build(kind: str, fields: Mapping[str, Any]) -> SummationOrder:
+def _build(kind: Any, given: Mapping[str, Any]) -> SummationOrder:
     cls = ORDERS[kind]
-    allowed = [f.name for f in dataclasses.fields(cls)]
-    unknown = sorted(set(fields) - set(allowed))
-    if unknown:
-        raise PrecDiffError(f"{kind} has no field {unknown[0]!r}; allowed: {', '.join(allowed) or 'none'}")
-    try:
-        return cls(**fields)
-    except TypeError as error:
-        raise PrecDiffError(f"{kind}: found {dict(fields)}; {error}") from error
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    for name, value in given.items():
+        if name not in fields:
+            raise PrecDiffError(f"{kind} has no field {name!r}; allowed: {', '.join(fields) or 'none'}")
+        _check_kind(f"{kind}: field {name}", value, fields[name].default)
+    return cls(**given)
+
+
+def _check_kind(what: str, value: Any, default: Any) -> None:
+    """Refuse a value that is not of its default's kind; None stands for a number that follows from the data."""
+    wanted, words = (str, "a name") if isinstance(default, str) else (int, "a whole number")
+    if not isinstance(value, wanted) and (value is not None or default is not None):
+        raise PrecDiffError(f"{what} takes {words}; found {value!r}")
 
 
 def _number(text: str) -> int | str | None:
