@@ -5,9 +5,12 @@ They take names or objects, arrays or paths, and give Runs and Reports. Commands
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,12 +20,14 @@ import numpy as np
 from precdiff import formats, rounding
 from precdiff.comparison import Expected, Identity, compare_tensor, pair, require_compared
 from precdiff.device import DeviceProfile
-from precdiff.diagnose import diagnose
+from precdiff.diagnose import Finding, diagnose
+from precdiff.diagnose.evaluation import EvaluatedStep, evaluated_steps
 from precdiff.diagnose.judgement import Judgement, Settings
 from precdiff.dump import Dump, DumpWriter, open_dump
 from precdiff.errors import NotComparableError, PrecDiffError, UnknownNameError
 from precdiff.formats import Format, format_of
 from precdiff.kernels import Kernel, Run, get_kernel, run_kernel
+from precdiff.kernels.expression import expression_kernel
 from precdiff.report import Report
 from precdiff.report.report import Candidate, Unmatched
 from precdiff.trace import Change, Region, Trace
@@ -79,16 +84,79 @@ def explain(
     if expected is not None:
         return compare(actual, expected, layer=layer, **settings)
     judgement, name = _judgement(actual, Settings(**settings))
-    findings = [
+    findings = _findings(judgement, budget)
+    return _report(judgement, name, layer, findings)
+
+
+def _findings(judgement: Judgement, budget: float | None = None) -> list[Finding]:
+    """The findings of every problem, the first problem's first."""
+    limit = float("inf") if budget is None else budget
+    return [
         finding
         for problem in judgement.problems
-        for finding in diagnose(problem, *_references(judgement, problem.trace), budget=budget or float("inf"))
+        for finding in diagnose(problem, *_references(judgement, problem.trace), budget=limit)
     ]
-    return _report(judgement, name, layer, findings)
 
 
 def _references(judgement: Judgement, trace: Trace) -> tuple[Any, Any]:
     return (judgement.totals, judgement.locals_) if trace is judgement.trace else (None, None)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An expression at a point: its steps, its result, and the Report with the cause."""
+
+    expression: str
+    inputs: Mapping[str, float]
+    format: str
+    rows: Sequence[EvaluatedStep]
+    report: Report
+
+    def to_json(self) -> dict[str, Any]:
+        """The document `precdiff.eval/1`."""
+        return {
+            "schema": "precdiff.eval/1",
+            "expression": self.expression,
+            "format": self.format,
+            "inputs": dict(self.inputs),
+            "steps": [row.to_json() for row in self.rows],
+            "report": self.report.to_json(),
+        }
+
+
+def evaluate(
+    expression: str, values: Mapping[str, str | float], *, format: str = "fp16", profile: str | DeviceProfile = "ieee",
+    **settings: Any,
+) -> Evaluation:  # fmt: skip
+    """Evaluate arithmetic at a point, step by step; inputs are decimals or hex floats, rounded once to `format`.
+
+    >>> evaluate("(x+1)-x", {"x": "4096"}, format="fp16").rows[-1].exact
+    '1.0'
+    """
+    kernel = expression_kernel(expression)
+    row = formats.get_format(format)
+    inputs = {name: np.asarray(_number(name, value, row), row.carrier) for name, value in values.items()}
+    made = run_kernel(kernel, inputs, profile=profile, format=row)
+    judgement = Judgement(made.trace, kernel, Settings(**settings))
+    report = _report(judgement, expression, None, _findings(judgement))
+    return Evaluation(
+        expression, {n: float(v) for n, v in inputs.items()}, row.name, evaluated_steps(judgement), report
+    )
+
+
+def _number(name: str, value: str | float, format: Format) -> float:
+    try:
+        exact = Fraction(value) if not isinstance(value, str) else _from_text(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise PrecDiffError(f"{name}={value}: not a number; allowed are decimals, hex floats, inf and nan") from None
+    return rounding.round_exact(exact, rounding.Rounding(format))
+
+
+def _from_text(text: str) -> Fraction | float:
+    lowered = text.strip().lower()
+    if "0x" in lowered or lowered.lstrip("+-") in ("inf", "infinity", "nan"):
+        return float.fromhex(lowered) if "0x" in lowered else float(lowered)
+    return -0.0 if lowered.startswith("-") and Fraction(lowered) == 0 else Fraction(lowered)
 
 
 def replay(trace: Trace, changes: Mapping[str | Region, Change]) -> Run:
@@ -172,8 +240,6 @@ def _report(judgement: Judgement, name: str, layer: str | None, findings: Any = 
 
 
 def _with_verdict(report: Report, verdict: Any) -> Report:
-    import dataclasses
-
     return dataclasses.replace(report, verdict=verdict)
 
 
@@ -223,8 +289,6 @@ def _against(actual: Any, expected: Any, settings: Settings, layer: str | None) 
 
 
 def _values_row(found: Any, identity: Identity, values: np.ndarray, format: Format, settings: Settings) -> Any:
-    import dataclasses
-
     _, wanted, wanted_format = found.expected
     same = wanted_format == format
     against = Expected.array(wanted, format) if same else Expected.reals(wanted)

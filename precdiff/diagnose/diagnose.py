@@ -34,9 +34,15 @@ def diagnose(
             found += [(rule, _proved(rule, h, evidence, prover)) for h in rule.find(evidence)]
     found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
     findings = _joined(f for _, f in found)
-    if not any(f.standing != "insufficient" for f in findings):
-        findings.append(_unexplained(evidence))
-    return [replace(f, evidence={**f.evidence, "replays": prover.replays}) for f in findings]
+    proved = [f for f in findings if f.standing != "insufficient"] or [_unexplained(evidence)]
+    rejected = [_rejection(f) for f in findings if f.standing == "insufficient"]
+    return [replace(f, evidence={**f.evidence, "replays": prover.replays, "rejected": rejected}) for f in proved]
+
+
+def _rejection(finding: Finding) -> dict[str, object]:
+    """A hypothesis that was tried: its cause, where, and what the statistic became."""
+    after = finding.counterfactual and finding.counterfactual.error_after
+    return {"cause": finding.cause, "step": finding.step, "error_after": after}
 
 
 def _proved(rule: CauseRule, hypothesis: Hypothesis, evidence: Evidence, prover: Prover) -> Finding:
@@ -57,7 +63,7 @@ def _finding(
     problem, step = evidence.problem, evidence.trace.step(hypothesis.step)
     born = list(hypothesis.born_at)
     name = f"{problem.tensor}:{problem.group}:{cause}:{step.id}:{','.join(hypothesis.region.steps)}"
-    share = sum(evidence.shares.get(id, 0.0) for id in born) if problem.group == "finite" else 1.0
+    share = _share(evidence, born, proof)
     return Finding(
         id=hashlib.sha256(name.encode()).hexdigest()[:12], cause=cause, standing=standing,  # type: ignore[arg-type]
         step=step.id, source=str(step.source), layer=step.layer, region=list(hypothesis.region.steps), born_at=born,
@@ -65,6 +71,13 @@ def _finding(
         statistic=f"RMS {problem.unit_name}", limit=problem.limit, group=problem.group, elements=problem.elements,
         evidence=_facts(hypothesis, evidence, born), counterfactual=proof, remedy=hypothesis.remedy,
     )  # fmt: skip
+
+
+def _share(evidence: Evidence, born: list[str], proof: Counterfactual | None) -> float:
+    """The part of the excess error the proof removes; without a proof, the first-order share."""
+    if proof is not None and proof.error_before > proof.floor:
+        return (proof.error_before - proof.error_after) / (proof.error_before - proof.floor)
+    return sum(evidence.shares.get(id, 0.0) for id in born) if evidence.problem.group == "finite" else 0.0
 
 
 def _facts(hypothesis: Hypothesis, evidence: Evidence, born: list[str]) -> dict[str, object]:

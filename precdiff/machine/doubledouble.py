@@ -52,7 +52,7 @@ class DoubleDoubleMachine(Machine):
         if twin is None:
             return self._through_balls(op, [Tensor(p, t.format, self) for p, t in zip(planes, inputs, strict=True)])
         with np.errstate(all="ignore"):
-            return _marked(twin(*planes), planes)
+            return _marked(twin(*planes), planes, op.host(*(p[0] for p in planes)))
 
     def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
         with np.errstate(all="ignore"):
@@ -66,15 +66,19 @@ class DoubleDoubleMachine(Machine):
 
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         with np.errstate(all="ignore"):
-            fold = _add if op.kind == "sum" else _maximum
-            return _folded(fold, x.planes)
+            return _folded(_add, np.add, x.planes) if op.kind == "sum" else _folded(_maximum, np.maximum, x.planes)
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
         a, b = (t.planes for t in inputs[:2])
         with np.errstate(all="ignore"):
             rows = [p[..., :, None, :] for p in a], [np.swapaxes(p, -1, -2)[..., None, :, :] for p in b]
-            product = _folded(_add, _marked(_multiply(*map(tuple, rows)), [tuple(r) for r in rows]))
-            return product if len(inputs) == 2 else _marked(_add(product, inputs[2].planes), [product])
+            x, y = tuple(rows[0]), tuple(rows[1])
+            products = _marked(_multiply(x, y), [x, y], x[0] * y[0])
+            total = _folded(_add, np.add, products)
+            if len(inputs) == 2:
+                return total
+            c = inputs[2].planes
+            return _marked(_add(total, c), [total, c], total[0] + c[0])
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         if self.casts == "ignored":
@@ -104,10 +108,9 @@ class DoubleDoubleMachine(Machine):
         return np.where(known.kind == FINITE, known.hi, known.values()), known.lo, radius
 
 
-def _marked(result: Planes, operands: Sequence[Planes]) -> Planes:
-    """Specials put right: an unknown operand or an overflow is unknown; infinite or NaN operands at radius 0 give
-    IEEE's.
-    """
+def _marked(result: Planes, operands: Sequence[Planes], plain: Plane) -> Planes:
+    """Put specials right: an infinite or NaN operand known exactly gives IEEE's result, `plain` of the leading parts;
+    an unknown operand or an overflow gives an unknown one."""
     hi, lo, radius = result
     special = ~np.isfinite(hi) | ~np.isfinite(lo)
     known = np.zeros(np.shape(hi), bool)
@@ -116,7 +119,11 @@ def _marked(result: Planes, operands: Sequence[Planes]) -> Planes:
         known = known | ~np.isfinite(operand[0])
         certain = certain & (operand[2] == 0)
     unsure = special & ~(known & certain)
-    return hi, np.where(special, 0.0, lo), np.where(unsure, np.nan, np.where(special, 0.0, radius))
+    return (
+        np.where(special, plain, hi),
+        np.where(special, 0.0, lo),
+        np.where(unsure, np.nan, np.where(special, 0.0, radius)),
+    )
 
 
 def _renormalised(hi: Plane, lo: Plane, radius: Plane) -> Planes:
@@ -206,7 +213,7 @@ def _minimum(x: Planes, y: Planes) -> Planes:
     return _negate(_maximum(_negate(x), _negate(y)))
 
 
-def _folded(fold: Callable[[Planes, Planes], Planes], planes: Planes) -> Planes:
+def _folded(fold: Callable[[Planes, Planes], Planes], plain: Callable[..., Plane], planes: Planes) -> Planes:
     """Fold the last axis by halves: log2(n) vectorised levels."""
     if planes[0].shape[-1] == 0:
         zeros = np.zeros(planes[0].shape[:-1])
@@ -215,7 +222,7 @@ def _folded(fold: Callable[[Planes, Planes], Planes], planes: Planes) -> Planes:
         half = n // 2
         left = tuple(p[..., :half] for p in planes)
         right = tuple(p[..., half : 2 * half] for p in planes)
-        folded = _marked(fold(left, right), [left, right])
+        folded = _marked(fold(left, right), [left, right], plain(left[0], right[0]))
         planes = tuple(np.concatenate([f, p[..., 2 * half :]], axis=-1) for f, p in zip(folded, planes, strict=True))
     return tuple(p[..., 0] for p in planes)
 

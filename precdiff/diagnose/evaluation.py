@@ -1,0 +1,76 @@
+"""One expression at one point, step by step: the exact value, what the format made of it, and where the error arose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import mpmath
+
+from precdiff.diagnose.judgement import Judgement
+from precdiff.formats import Format, get_format, hex_bits, signed_ulp_error
+from precdiff.machine import RealArray
+from precdiff.machine.realarray import FINITE
+from precdiff.trace import Step
+
+
+@dataclass(frozen=True)
+class EvaluatedStep:
+    """A step of a scalar evaluation. Errors are signed, in ulps of the step's format; None where not both are numbers.
+
+    `exact` is the value of ideal mathematics as a decimal; `value` what was computed and `bits` its code. `local` is the
+    op's own error on its recorded operands, `inherited` what those operands brought, `total` = local + inherited.
+    """
+
+    id: str
+    op: str
+    operands: tuple[str, ...]
+    exact: str
+    value: float
+    bits: str
+    local: float | None
+    inherited: float | None
+    total: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON; non-finite numbers as strings."""
+        return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(self).items()}
+
+
+def evaluated_steps(judgement: Judgement, digits: int = 20) -> list[EvaluatedStep]:
+    """Every step of a scalar trace."""
+    return [_row(judgement, step, digits) for step in judgement.trace.steps]
+
+
+def _row(judgement: Judgement, step: Step, digits: int) -> EvaluatedStep:
+    trace, format = judgement.trace, get_format(step.format)
+    value, total, local = trace.values[step.id], judgement.totals[step.id].values, judgement.locals_[step.id].values
+    own, whole = _error(value, local, format), _error(value, total, format)
+    return EvaluatedStep(
+        step.id,
+        step.op,
+        step.inputs,
+        decimal(total, digits),
+        float(value),
+        hex_bits(value, format),
+        own,
+        None if own is None or whole is None else whole - own,
+        whole,
+    )
+
+
+def _error(value: Any, exact: RealArray, format: Format) -> float | None:
+    if exact.kind != FINITE or not math.isfinite(float(value)):
+        return None
+    if not format.is_float:
+        return float(value) - float(exact.hi)
+    return float(signed_ulp_error(value, (exact.hi, exact.lo), format))
+
+
+def decimal(exact: RealArray, digits: int = 20) -> str:
+    """A scalar RealArray as a decimal of that many significant digits (the pair holds about 31)."""
+    if exact.kind != FINITE:
+        return {1: "inf", 2: "-inf", 3: "nan"}.get(int(exact.kind), "undecided")
+    with mpmath.workprec(120):
+        return str(mpmath.nstr(mpmath.mpf(float(exact.hi)) + mpmath.mpf(float(exact.lo)), digits, strip_zeros=True))
