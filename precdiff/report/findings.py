@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from precdiff.diagnose.finding import Counterfactual, Finding
+from precdiff.diagnose.finding import Finding
 from precdiff.report import numbers
 from precdiff.report.report import Report
 from precdiff.report.rows import Facts, plain
@@ -101,33 +100,3 @@ def next_command(report: Report) -> str:
             else f"precdiff explain {report.actual}"
         )
     return "precdiff.explain(precdiff.run(kernel, inputs=...)): two arrays carry no steps to look at"
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One bar of the before/after picture: what it is, its number, its length from 0 to 1 on a logarithmic scale."""
-
-    label: str
-    text: str
-    length: float
-
-
-def proof_bars(finding: Finding) -> list[Bar]:
-    """Before, after, limit and floor on one logarithmic scale; empty without a replay."""
-    proof = finding.counterfactual
-    if proof is None:
-        return []
-    values = _bar_values(finding, proof)
-    sizes = [math.log2(value) for value in values.values() if 0.0 < value < math.inf]
-    low, high = (min(sizes) - 1.0, max(sizes)) if sizes else (0.0, 1.0)
-    return [Bar(label, numbers.error(value), _length(value, low, high)) for label, value in values.items()]
-
-
-def _bar_values(finding: Finding, proof: Counterfactual) -> dict[str, float]:
-    return {"before": proof.error_before, "after": proof.error_after, "limit": finding.limit, "floor": proof.floor}
-
-
-def _length(value: float, low: float, high: float) -> float:
-    if not value > 0.0:
-        return 0.0
-    return 1.0 if value == math.inf else (math.log2(value) - low) / (high - low)

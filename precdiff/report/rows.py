@@ -25,8 +25,8 @@ def name_of(tensor: TensorComparison) -> str:
 
 
 def subject(report: Report) -> TensorComparison | None:
-    """The tensor a report is about: among those with its verdict the output, else the one furthest off."""
-    rows = [row for row in report.tensors if row.verdict == report.verdict]
+    """The tensor a report is about: among those with its verdict (or all) the output, else the one furthest off."""
+    rows = [row for row in report.tensors if row.verdict == report.verdict] or report.tensors
     return max(rows, key=lambda row: (row.role == "output", _sortable(row.max_ulp)), default=None)
 
 
@@ -41,7 +41,7 @@ def verdict_line(report: Report) -> str:
     if tensor is None:
         return f"{stated}: no tensor was compared"
     alike = sum(row.verdict == report.verdict for row in report.tensors)
-    among = "" if total == 1 else f"{alike} of {total} tensors; "
+    among = "" if total == 1 or not alike else f"{alike} of {total} tensors; "
     return f"{stated}: {among}{name_of(tensor)} ({described(tensor)}): {largest(tensor)}; {tensor.rule}"
 
 

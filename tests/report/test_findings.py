@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from precdiff.report import findings, numbers
+from precdiff.report import findings, numbers, pictures
 from precdiff.report.table import Column, Table
 from tests.report.example import finding, report
 
@@ -26,7 +26,7 @@ def test_changes(row, words):
 
 def test_bars_share_one_logarithmic_scale():
     proof = replace(finding().counterfactual, error_before=64.0, error_after=1.0, floor=0.5)
-    bars = {bar.label: bar for bar in findings.proof_bars(replace(finding(), counterfactual=proof, limit=8.0))}
+    bars = {bar.label: bar for bar in pictures.proof_bars(replace(finding(), counterfactual=proof, limit=8.0))}
 
     assert [bars[label].text for label in ("before", "after", "limit", "floor")] == ["64", "1", "8", "0.5"]
     assert [bars[label].length for label in ("before", "after", "limit", "floor")] == [1.0, 2 / 8, 5 / 8, 1 / 8]
@@ -34,7 +34,7 @@ def test_bars_share_one_logarithmic_scale():
 
 def test_bars_of_zero_and_infinity():
     proof = replace(finding().counterfactual, error_before=math.inf, error_after=0.0, floor=0.0)
-    bars = findings.proof_bars(replace(finding(), counterfactual=proof, limit=4.0))
+    bars = pictures.proof_bars(replace(finding(), counterfactual=proof, limit=4.0))
 
     assert [bar.length for bar in bars] == [1.0, 0.0, 1.0, 0.0]
 
@@ -42,7 +42,7 @@ def test_bars_of_zero_and_infinity():
 def test_without_a_replay_there_is_no_proof():
     bare = replace(finding(), counterfactual=None, standing="insufficient")
 
-    assert findings.proof_bars(bare) == []
+    assert pictures.proof_bars(bare) == []
     assert dict(findings.finding_facts(bare))["proof"] == "none: evidence only"
     assert findings.likely_cause(replace(report(), findings=(bare,))).endswith("no replay")
 
@@ -85,3 +85,12 @@ def test_a_table_leaves_out_empty_columns_and_then_the_least_important():
     assert table.lines(100) == ["a  wide         b", "x  wwwwwwwwww   1", "y  w           22"]
     assert table.lines(10) == ["a   b", "x   1", "y  22"]
     assert table.lines(1) == ["a", "x", "y"]
+
+
+def test_a_timeline_has_one_mark_a_tensor_in_order():
+    marks = pictures.timeline(report().tensors)
+
+    assert [mark.name for mark in marks] == ["log", "mul", "exp", "out"]
+    assert marks[3].verdict == "fail"
+    assert marks[3].largest.length == 1.0
+    assert all(0.0 < mark.p99.length <= 1.0 for mark in marks)
