@@ -201,6 +201,14 @@ def test_stochastic_is_right_on_average(name, base, step, lost):
     assert ((rounded == base) | (rounded == base + np.copysign(step, base))).all()
 
 
+def test_stochastic_compares_strictly():
+    # away from zero with probability `lost` for numbers uniform in [0, 1): a value of the format never moves
+    found = round_array(
+        [1.0, 1.0 + 2.0**-12, 1.0 + 2.0**-12], Rounding("fp16", "stochastic"), Given([0.0, 0.25, 0.2499])
+    )
+    assert found.tolist() == [1.0, 1.0, 1.0 + 2.0**-10]
+
+
 def test_stochastic_needs_a_generator():
     with pytest.raises(PrecDiffError, match=r"needs rng: a numpy\.random\.Generator; found None"):
         round_array([1.1], Rounding("fp16", "stochastic"))

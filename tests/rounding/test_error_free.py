@@ -46,8 +46,8 @@ def test_round_to_odd_is_its_definition():
 
 
 def test_round_to_odd_passes_specials_through():
-    hi = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0])
-    lo = np.array([np.nan, np.nan, np.nan, 0.0, 0.0, np.nan])
+    hi = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, np.inf, -np.inf])
+    lo = np.array([np.nan, np.nan, np.nan, 0.0, 0.0, np.nan, -np.inf, 1.0])
     assert same(round_to_odd(hi, lo), hi).all()
 
 
