@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from precdiff import ops
     from precdiff.api import compare, explain, open_dump, replay, round_array, run, ulp_distance, ulp_error
-    from precdiff.kernels import Run, kernel
+    from precdiff.kernels.kernel import kernel
+    from precdiff.kernels.run import Run
     from precdiff.machine import Tensor
     from precdiff.report import Report
     from precdiff.trace import Change, Region
@@ -38,11 +39,11 @@ __all__ = [
 ]
 
 _HOME = {
-    "kernel": "precdiff.kernels",
+    "kernel": "precdiff.kernels.kernel",
     "Tensor": "precdiff.machine",
     "Change": "precdiff.trace",
     "Region": "precdiff.trace",
-    "Run": "precdiff.kernels",
+    "Run": "precdiff.kernels.run",
     "Report": "precdiff.report",
     **dict.fromkeys(("run", "compare", "explain", "replay", "open_dump"), "precdiff.api"),
     **dict.fromkeys(("round_array", "ulp_error", "ulp_distance"), "precdiff.api"),

@@ -19,8 +19,8 @@ from precdiff.trace import Step
 class EvaluatedStep:
     """A step of a scalar evaluation. Errors are signed, in ulps of the step's format; None where not both are numbers.
 
-    `exact` is the value of ideal mathematics as a decimal; `value` what was computed and `bits` its code. `local` is the
-    op's own error on its recorded operands, `inherited` what those operands brought, `total` = local + inherited.
+    `exact` is the value of ideal mathematics as a decimal; `value` what was computed and `bits` its code. `local` is
+    the op's own error on its recorded operands, `inherited` what those operands brought, `total` = local + inherited.
     """
 
     id: str

@@ -19,7 +19,18 @@ from typing import Any
 import numpy as np
 
 from precdiff import reference
-from precdiff.comparison import Compared, Conventions, Errors, Expected, Identity, Limits, ReferenceInfo, compare_tensor
+from precdiff.comparison import (
+    Compared,
+    Conventions,
+    Errors,
+    Expected,
+    Identity,
+    Limits,
+    ReferenceInfo,
+    Verdict,
+    compare_tensor,
+    overall,
+)
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.problem import Problem, split
 from precdiff.formats import get_format, ulp, ulp_error
@@ -227,7 +238,7 @@ class Judgement:
         return max(shares, key=lambda id: shares[id]) if shares else problem.tensor
 
     @cached_property
-    def candidates(self) -> list[tuple[str, str]]:
+    def candidates(self) -> list[tuple[str, Verdict]]:
         """(profile, verdict of the outputs) under every candidate of an assumed field that the trace touches."""
         rows = []
         for name, profile in self.trace.profile.envelope({s.op for s in self.trace.steps}):
@@ -235,7 +246,7 @@ class Judgement:
             verdicts = [
                 self._output(n, id, other).row.verdict for n, id in self.trace.outputs.items() if id in self.intended
             ]
-            rows.append((name, next((v for v in ("fail", "undecided") if v in verdicts), "pass")))
+            rows.append((name, overall(verdicts)))
         return rows
 
 

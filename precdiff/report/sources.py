@@ -1,0 +1,76 @@
+"""What may stand on either side of a comparison: a Run, a trace, a dump or its path, an array, a mapping of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from precdiff import formats
+from precdiff.comparison import Identity
+from precdiff.dump import Dump, open_dump
+from precdiff.errors import NotComparableError, PrecDiffError
+from precdiff.formats import Format
+from precdiff.kernels import Kernel, Run, get_kernel
+from precdiff.trace import Step, Trace
+
+Named = tuple[Identity, np.ndarray, Format]
+
+
+def traced(source: Any) -> tuple[Trace, Kernel | None, str]:
+    """The trace of a source that has one, its kernel where that can still be found, and how to call it."""
+    if isinstance(source, Run):
+        return source.trace, source.kernel or known_kernel(source.trace.kernel), f"run of {source.trace.kernel}"
+    if isinstance(source, Trace):
+        return source, known_kernel(source.kernel), f"trace of {source.kernel}"
+    if isinstance(source, str | Path):
+        source = open_dump(source)
+    if isinstance(source, Dump):
+        trace = source.trace()
+        return trace, known_kernel(trace.kernel), str(source.path)
+    raise NotComparableError(
+        f"there is no reference for {type(source).__name__}: pass `expected`, or a Run or dump, whose steps are known"
+    )
+
+
+def known_kernel(name: str) -> Kernel | None:
+    """The kernel a trace names; None where its file is gone, which costs its limit and its reference."""
+    try:
+        return get_kernel(name)
+    except PrecDiffError:
+        return None
+
+
+def named_tensors(source: Any) -> dict[str, Named]:
+    """The tensors of a source by name: a trace's steps, or arrays as they are."""
+    if isinstance(source, Mapping):
+        return {name: _array(name, value) for name, value in source.items()}
+    if isinstance(source, Run | Trace | Dump | str | Path):
+        trace = traced(source)[0]
+        return {s.id: _step(trace, s) for s in trace.steps if s.op != "constant"}
+    return {"array": _array("array", source)}
+
+
+def _array(name: str, value: Any) -> Named:
+    array = np.asarray(value)
+    if array.dtype == np.dtype(object):
+        return Identity(id=name, name=name), array, formats.get_format("fp64")
+    return Identity(id=name, name=name), formats.carrier(array), formats.format_of(array)
+
+
+def _step(trace: Trace, step: Step) -> Named:
+    role = "output" if step.id in trace.outputs.values() else "intermediate"
+    name, source = step.source.name or step.id, str(step.source)
+    identity = Identity(
+        id=step.id, name=name, layer=step.layer, op=step.op, source=source, phase=step.phase, role=role
+    )
+    return identity, trace.values[step.id], formats.get_format(step.format)
+
+
+def shown(source: Any) -> str:
+    """How a report calls a source."""
+    if isinstance(source, str | Path):
+        return str(source)
+    return f"run of {source.trace.kernel}" if isinstance(source, Run) else type(source).__name__

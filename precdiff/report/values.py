@@ -1,0 +1,41 @@
+"""The Report of values against values: arrays, or two runs or dumps, tensor by tensor."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from typing import Any
+
+from precdiff.comparison import Expected, Pair, TensorComparison, compare_tensor, pair, require_compared
+from precdiff.diagnose.judgement import Settings
+from precdiff.report.judged import versions
+from precdiff.report.report import Report, Unmatched
+from precdiff.report.sources import Named, named_tensors, shown
+
+
+def values_report(actual: Any, expected: Any, settings: Settings, layer: str | None = None) -> Report:
+    """Compare every tensor the two sides share; what only one has is listed."""
+    pairing = pair(named_tensors(actual), named_tensors(expected))
+    rows = [_row(found, settings) for found in pairing.pairs if _wanted(found, layer)]
+    require_compared(rows)
+    return Report.of(
+        rows,
+        standard=settings.standard,
+        actual=shown(actual),
+        expected=shown(expected),
+        unmatched=Unmatched(pairing.unmatched_actual, pairing.unmatched_expected),
+        provenance=versions(),
+    )
+
+
+def _wanted(found: Pair[Named, Named], layer: str | None) -> bool:
+    return layer is None or fnmatch.fnmatch(found.actual[0].layer, layer)
+
+
+def _row(found: Pair[Named, Named], settings: Settings) -> TensorComparison:
+    identity, values, format = found.actual
+    _, wanted, theirs = found.expected
+    against = Expected.array(wanted, format) if theirs == format else Expected.reals(wanted)
+    placed = dataclasses.replace(identity, paired_by=found.paired_by)
+    limits = settings.limits(role=identity.role)
+    return compare_tensor(values, against, format, settings.standard, limits, placed).row
