@@ -249,3 +249,16 @@ def plain(value: Any) -> str:
             f"({plain(item)})" if isinstance(item, list | tuple | Mapping) else plain(item) for item in value
         )
     return str(value)
+
+
+def place(tensor: TensorComparison) -> Facts:
+    """Where a tensor stands in its run; what is not known is left out."""
+    named = [("layer", tensor.layer), ("op", tensor.op), ("source", tensor.source), ("phase", tensor.phase)]
+    named += [("role", tensor.role), ("paired by", tensor.paired_by), ("sha256", tensor.sha256)]
+    numbered = [("iteration", tensor.iteration), ("rank", tensor.rank)]
+    return [row for row in named if row[1]] + [(label, str(n)) for label, n in numbered if n is not None]
+
+
+def provenance(report: Report) -> Facts:
+    """What made the report."""
+    return [(key.replace("_", " "), plain(value)) for key, value in report.provenance.items()]

@@ -1,0 +1,162 @@
+"""The pages: what lies in the folder, a run, one of its tensors; each also as JSON, at its address and `.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
+from werkzeug.exceptions import HTTPException
+
+import precdiff
+from precdiff.errors import PrecDiffError
+from precdiff.report import SCHEMA, Report, findings, pictures, rows
+from precdiff.report.codec import encode
+
+from .library import Entry, Library
+
+pages = Blueprint("pages", __name__)
+
+#: orders of the tensor table a reviewer may ask for, beside the order of execution
+ORDERS = {
+    "max_ulp": "largest error",
+    "over_limit": "elements over the limit",
+    "unavoidable_ratio": "error / unavoidable",
+}
+
+
+def _library() -> Library:
+    library: Library = current_app.extensions["precdiff.library"]
+    return library
+
+
+def _entry(id: str) -> Entry:
+    entry = _library().find(id)
+    if entry is None:
+        abort(404, f"no run {id!r} in this folder: it was moved or removed, or the address is wrong")
+    return entry
+
+
+@pages.get("/")
+def index() -> str:
+    """Show what lies in the folder."""
+    found = [(entry, _stored(entry)) for entry in _library().entries()]
+    return render_template("index.html", found=found, root=_library().root, rows=rows)
+
+
+@pages.get("/index.json")
+def index_json() -> Response:
+    """The folder as JSON."""
+    return jsonify({"schema": "precdiff.serve/1", "runs": [_index_row(entry) for entry in _library().entries()]})
+
+
+def _stored(entry: Entry) -> Report | str | None:
+    """The report, why there is none, or None where it was not asked for yet."""
+    try:
+        return _library().stored(entry)
+    except PrecDiffError as error:
+        return str(error)
+
+
+def _index_row(entry: Entry) -> dict[str, Any]:
+    report = _stored(entry)
+    verdict = report.verdict if isinstance(report, Report) else None
+    return {"id": entry.id, "name": entry.name, "kind": entry.kind, "bytes": entry.size, "verdict": verdict}
+
+
+@pages.get("/runs/<id>")
+def run(id: str) -> str:
+    """Show a run: verdict, first divergence, tensors, findings with their proofs, worst elements."""
+    entry = _entry(id)
+    report = _library().report(entry)
+    order = request.args.get("sort", "")
+    return render_template(
+        "run.html",
+        entry=entry,
+        report=report,
+        tensors=_ordered(report, order),
+        orders=ORDERS,
+        order=order,
+        subject=rows.subject(report),
+        **_MAKERS,
+    )
+
+
+def _ordered(report: Report, order: str) -> list[tuple[int, Any]]:
+    """Tensors with their numbers, in execution order or the largest of a figure first; NaN last."""
+    numbered = list(enumerate(report.tensors))
+    if order not in ORDERS:
+        return numbered
+    return sorted(numbered, key=lambda row: -_known(getattr(row[1], order)))
+
+
+def _known(x: float) -> float:
+    return x if x == x else float("-inf")
+
+
+@pages.get("/runs/<id>.json")
+def run_json(id: str) -> Response:
+    """The report as it is (precdiff.report/1)."""
+    return jsonify(_library().report(_entry(id)).to_json())
+
+
+@pages.get("/runs/<id>/tensors/<int:number>")
+def tensor(id: str, number: int) -> str:
+    """Show every figure of one tensor."""
+    entry = _entry(id)
+    report = _library().report(entry)
+    return render_template(
+        "tensor.html", entry=entry, report=report, number=number, tensor=_tensor(report, number), **_MAKERS
+    )
+
+
+@pages.get("/runs/<id>/tensors/<int:number>.json")
+def tensor_json(id: str, number: int) -> Response:
+    """The row of one tensor."""
+    return jsonify(encode(_tensor(_library().report(_entry(id)), number)))
+
+
+def _tensor(report: Report, number: int) -> Any:
+    if number >= len(report.tensors):
+        abort(404, f"this run has {len(report.tensors)} tensors; there is no number {number}")
+    return report.tensors[number]
+
+
+@pages.get("/-/health")
+@pages.get("/-/health.json")
+def health() -> Response:
+    """Say that the pages are served."""
+    return jsonify({"status": "ok"})
+
+
+@pages.get("/-/versions")
+@pages.get("/-/versions.json")
+def versions() -> Response:
+    """Versions of the program and of the documents it reads."""
+    return jsonify({"precdiff": precdiff.__version__, "report": SCHEMA})
+
+
+_MAKERS = {"rows": rows, "findings": findings, "pictures": pictures}
+
+
+@pages.app_errorhandler(PrecDiffError)
+def refused(error: PrecDiffError) -> tuple[Any, int]:
+    """What was wrong with a file, in its own words."""
+    return _failure(422, "This cannot be shown", str(error))
+
+
+@pages.app_errorhandler(HTTPException)
+def failed(error: HTTPException) -> tuple[Any, int]:
+    """A wrong address or a refused request."""
+    return _failure(error.code or 500, error.name, str(error.description))
+
+
+def _failure(code: int, title: str, why: str) -> tuple[Any, int]:
+    if request.path.endswith(".json"):
+        return jsonify({"error": title, "why": why}), code
+    return render_template("error.html", title=title, why=why), code
+
+
+@pages.app_context_processor
+def _frame() -> dict[str, str]:
+    """What every page's footer says."""
+    return {"version": precdiff.__version__, "schema": SCHEMA}
