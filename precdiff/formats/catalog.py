@@ -16,9 +16,7 @@ TWOS_COMPLEMENT = "two's complement, ISO C23 6.2.6.2"
 BOOL = "numpy bool: one byte, 0 or 1"
 
 
-def _float(native: str, p: int, emin: int, emax: int, has_inf: bool = True) -> dict[str, Any]:
-    """Return the fields of a float; the exponent field holds emin..emax, zero and, with infinities, one code more."""
-    bits = p + (emax - emin + (3 if has_inf else 2)).bit_length() - 1
+def _float(native: str, bits: int, p: int, emin: int, emax: int, has_inf: bool = True) -> dict[str, Any]:
     carrier = "float32" if p <= 24 else "float64"
     limits = {"p": p, "emin": emin, "emax": emax, "has_inf": has_inf, "has_nan": True}
     return {"kind": "float", "bits": bits, "carrier": carrier, "native": native, **limits}
@@ -33,13 +31,13 @@ def _add(name: str, fields: dict[str, Any], source: str) -> None:
     FORMATS.add(name, Format(name=name, source=source, **fields))
 
 
-#                    native   p  emin  emax
-_add("fp16", _float("float16", 11, -14, 15), IEEE)
-_add("bf16", _float("bfloat16", 8, -126, 127), BF16)
-_add("fp32", _float("float32", 24, -126, 127), IEEE)
-_add("fp64", _float("float64", 53, -1022, 1023), IEEE)
-_add("e4m3fn", _float("float8_e4m3fn", 4, -6, 8, has_inf=False), OFP8)
-_add("e5m2", _float("float8_e5m2", 3, -14, 15), OFP8)
+#               native, bits, p, emin, emax
+_add("fp16", _float("float16", 16, 11, -14, 15), IEEE)
+_add("bf16", _float("bfloat16", 16, 8, -126, 127), BF16)
+_add("fp32", _float("float32", 32, 24, -126, 127), IEEE)
+_add("fp64", _float("float64", 64, 53, -1022, 1023), IEEE)
+_add("e4m3fn", _float("float8_e4m3fn", 8, 4, -6, 8, has_inf=False), OFP8)
+_add("e5m2", _float("float8_e5m2", 8, 3, -14, 15), OFP8)
 
 for _bits in (8, 16, 32, 64):
     _add(f"i{_bits}", _integer(f"int{_bits}", _bits, signed=True), TWOS_COMPLEMENT)

@@ -34,10 +34,10 @@ def to_bits(values: object, fmt: str | Format) -> Array:
     fmt = get_format(fmt)
     found = np.asarray(values)
     if found.dtype.name == fmt.native and found.dtype.isnative:
-        return found.view(fmt.storage)
+        return _with_unused_bits_clear(found.view(fmt.storage), fmt)
     carried = _into_carrier(found, fmt)
     if fmt.native == fmt.carrier:
-        return carried.view(fmt.storage)
+        return _with_unused_bits_clear(carried.view(fmt.storage), fmt)
     return in_blocks(lambda block: _encode_held(block, fmt), carried)
 
 
@@ -60,7 +60,16 @@ def _refuse_unheld(given: Array, held: Array, fmt: Format) -> None:
     lost = np.asarray((given != held) & ~((given != given) & (held != held)))
     if lost.any():
         first = given[lost].ravel()[0] if given.ndim else given
-        raise PrecDiffError(f"{fmt} holds no {first!r}. Round it first: round_array(x, Rounding({fmt.name!r})).")
+        raise PrecDiffError(f"{fmt} holds no {first.item()!r}. Round it first: round_array(x, Rounding({fmt.name!r})).")
+
+
+def _with_unused_bits_clear(codes: Array, fmt: Format) -> Array:
+    """Return the codes of a format kept in a wider one's; numbers that need the wider one are refused, NaNs stay."""
+    unused = codes.dtype.type((1 << fmt.unused_bits) - 1)
+    if fmt.unused_bits and (codes & unused).any():
+        values = codes.view(fmt.carrier)
+        _refuse_unheld(values, np.where(np.isnan(values), values, np.asarray(codes & ~unused).view(fmt.carrier)), fmt)
+    return codes
 
 
 def _encode(values: Array, fmt: Format) -> Array:
@@ -169,8 +178,9 @@ def ordinal(values: object, fmt: str | Format) -> Array:
 def _ordinal_of_code(codes: Array, fmt: Format) -> Array:
     signed = np.asarray(codes.astype(np.uint64) << np.uint64(64 - fmt.bits)).view(np.int64)
     magnitude = np.asarray(signed & np.iinfo(np.int64).max) >> (64 - fmt.bits)
-    placed = np.where(signed < 0, -magnitude, magnitude)
-    return np.where(magnitude > _last_ordinal(fmt), NAN_ORDINAL, placed)
+    place = magnitude >> fmt.unused_bits
+    placed = np.where(signed < 0, -place, place)
+    return np.where(magnitude > _last_ordinal(fmt) << fmt.unused_bits, NAN_ORDINAL, placed)
 
 
 def _integer_ordinal(values: Array) -> Array:
@@ -198,7 +208,7 @@ def from_ordinal(ordinals: object, fmt: str | Format) -> Array:
     if ((magnitude > _last_ordinal(fmt)) & (numbers != NAN_ORDINAL)).any():
         raise PrecDiffError(f"ordinals of {fmt} lie within +-{_last_ordinal(fmt)}; found {magnitude.max()}.")
     nan_code = np.uint64(_nan_code(fmt))
-    code = np.where(numbers == NAN_ORDINAL, nan_code, magnitude.astype(np.uint64))
+    code = np.where(numbers == NAN_ORDINAL, nan_code, magnitude.astype(np.uint64)) << np.uint64(fmt.unused_bits)
     sign = np.where((numbers < 0) & (numbers != NAN_ORDINAL), np.uint64(1 << (fmt.bits - 1)), np.uint64(0))
     return from_bits(code | sign, fmt)
 

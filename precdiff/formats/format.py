@@ -39,7 +39,7 @@ class Format:
     #: the word of DESIGN 4, for example "fp16"
     name: str
     kind: Kind
-    #: width of a code; the exponent field of a float has bits - p of them
+    #: width of a code
     bits: int
     #: significand bits with the hidden one; value bits of an integer
     p: int
@@ -96,6 +96,12 @@ class Format:
     def integer_range(self) -> tuple[int, int]:
         """Smallest and largest value of an integer format or bool."""
         return (-(2**self.p) if self.signed else 0), 2**self.p - 1
+
+    @property
+    def unused_bits(self) -> int:
+        """Low bits of a code that are always 0: those of fp32 in a format that is kept in fp32's codes, as tf32 is."""
+        exponents = self.emax - self.emin + 1 + self.has_inf  # the largest exponent field
+        return self.bits - self.p - exponents.bit_length() if self.is_float else 0
 
     @property
     def storage(self) -> np.dtype[Any]:

@@ -165,9 +165,8 @@ def _repair_extremes(name: str, operands: list[Array], hi: Array, result: Array,
     """Redo exactly the elements with fp64 operands for which the error-free steps are not sure to hold."""
     if name == "fma":
         return _elementwise(name, operands, rounding, rng)
-    sizes = [np.abs(value) for value in (*operands, hi)]
-    doubtful = (hi == 0) & (name in ("multiply", "divide"))
-    for size in sizes:
+    doubtful = np.zeros(hi.shape, bool)
+    for size in map(np.abs, (*operands, hi)):
         doubtful |= (size > 0) & ~((size >= 2.0**-450) & (size <= 2.0**450))
     if not doubtful.any():
         return result

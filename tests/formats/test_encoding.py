@@ -12,6 +12,7 @@ import pytest
 from precdiff.errors import PrecDiffError
 from precdiff.formats import (
     FORMATS,
+    Format,
     from_bits,
     from_ordinal,
     get_format,
@@ -138,6 +139,28 @@ def test_integer_ordinals_number_the_values_in_order(name):
     numbers = ordinal(values, name)
     assert (np.diff(numbers.astype(object)) == np.diff(values.astype(object))).all()
     assert (from_ordinal(numbers, name) == values).all()
+
+
+# NVIDIA's TensorFloat-32: fp32's exponents, 10 trailing bits; kept in fp32's codes
+TF32 = Format("tf32", "float", 32, 11, -126, 127, True, True, "float32", "float32", "a row for this test")
+
+
+def test_a_format_kept_in_a_wider_ones_codes():
+    step = 2.0**-10
+    values = np.float32([0.0, -0.0, 1.0, 1.0 + step, -2.0, np.inf])
+    assert TF32.unused_bits == 13 and get_format("fp32").unused_bits == 0
+    assert (to_bits(values, TF32) == values.view(np.uint32)).all()
+    assert ordinal(values, TF32).tolist() == [0, 0, 127 << 10, (127 << 10) + 1, -(128 << 10), 255 << 10]
+    assert (from_ordinal(ordinal(values, TF32), TF32) == values).all()
+    assert next_up(values, TF32)[2:4].tolist() == [1 + step, 1 + 2 * step]
+    with pytest.raises(PrecDiffError, match=r"tf32 holds no .*1\.0001220703125"):
+        to_bits(np.float32([1.0, 1.0 + 2.0**-13]), TF32)
+
+
+def test_a_nan_kept_in_a_wider_code_keeps_its_payload_and_is_nan():
+    nan = np.array([0x7F80_0001], np.uint32).view(np.float32)
+    assert to_bits(nan, TF32) == 0x7F80_0001
+    assert ordinal(nan, TF32) == np.iinfo(np.int64).min
 
 
 def test_nan_has_no_place_in_the_order():

@@ -6,6 +6,7 @@ ecosystem's own list of values (tests/rounding/edges.py) and by gfloat. `make te
 slow definition, which tells all of edges' classes apart; PRECDIFF_EXHAUSTIVE=1 takes all.
 """
 
+import dataclasses
 import os
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ import pytest
 from gfloat import RoundMode
 
 from precdiff.errors import PrecDiffError
-from precdiff.formats import get_format
+from precdiff.formats import get_format, to_bits
 from precdiff.rounding import DIRECTIONS, Rounding, round_array, round_exact
 from tests.rounding.edges import DTYPES, MIN_NORMAL, by_neighbours, edges, line, same
 
@@ -145,6 +146,19 @@ def test_fp32_is_rounded_as_the_definition_says(direction):
         for subnormals in ("keep", "flush"):
             rounding = Rounding("fp32", direction, overflow, subnormals)
             assert same(round_array(x, rounding), exactly(x, rounding)).all()
+
+
+@pytest.mark.parametrize("direction", DETERMINISTIC)
+def test_a_new_row_is_rounded_with_no_new_code(direction):
+    # tf32 and hf32: fp32's exponents with 10 and 11 trailing bits, kept in fp32's codes
+    rng = np.random.default_rng(14)
+    for p in (11, 12):
+        row = dataclasses.replace(get_format("fp32"), name="new", p=p)
+        x = rng.standard_normal(2000) * np.exp2(rng.integers(-140, 127, 2000))
+        x = np.concatenate([x, round_array(x, Rounding(row)) * (1 + 2.0**-p), [np.inf, -0.0]])
+        found = round_array(x, Rounding(row, direction))
+        assert same(found, exactly(x, Rounding(row, direction))).all()
+        assert not (to_bits(found, row) & ((1 << 24 - p) - 1)).any()
 
 
 @pytest.mark.parametrize("overflow", OVERFLOWS)
