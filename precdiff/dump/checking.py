@@ -1,0 +1,76 @@
+"""What can be wrong with a dump: what is missing, what cannot be read, what does not agree with its checksum.
+
+This file knows rows and pieces of codes; the file itself was checked when it was opened (readers/). Nothing is repaired
+here: salvage.py does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from precdiff.dump.rows import Attributes, StepRow, TensorRow
+from precdiff.dump.statistics import checksum, statistics_of
+from precdiff.errors import PrecDiffError
+from precdiff.formats import Array, from_bits, get_format
+
+#: a tensor's codes, piece by piece
+Pieces = Callable[[str], Iterable[tuple[slice, Array]]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`where` is a tensor, a step, or the dump itself (empty)."""
+
+    where: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}" if self.where else self.problem
+
+
+def problems_of(
+    attributes: Attributes, steps: Iterable[StepRow], tensors: Mapping[str, TensorRow], pieces: Pieces
+) -> list[Problem]:
+    """Every problem, the dump's own first."""
+    found = [] if attributes.complete else [Problem("", "incomplete: the run did not come to its end")]
+    return [*found, *_structure(attributes, steps, tensors), *_values(tensors, pieces)]
+
+
+def _structure(
+    attributes: Attributes, steps: Iterable[StepRow], tensors: Mapping[str, TensorRow]
+) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for step in steps:
+        if step.id in seen:
+            yield Problem(f"step {step.id}", "recorded twice")
+        seen.add(step.id)
+        for _, id in (*step.inputs, *step.outputs):
+            if id not in tensors:
+                yield Problem(f"step {step.id}", f"names tensor {id!r}, which is not in the dump")
+    for kind in ("inputs", "outputs"):
+        for name, id in getattr(attributes, kind).items():
+            if id not in tensors:
+                yield Problem("", f"{kind[:-1]} {name!r} is tensor {id!r}, which is not in the dump")
+
+
+def _values(tensors: Mapping[str, TensorRow], pieces: Pieces) -> Iterator[Problem]:
+    for id, row in tensors.items():
+        if row.data == "full":
+            problem = value_problem(row, pieces)
+            if problem:
+                yield Problem(f"tensor {id}", problem)
+
+
+def value_problem(row: TensorRow, pieces: Pieces) -> str:
+    """What is wrong with a stored tensor's values; empty when nothing is."""
+    try:
+        found = checksum(codes for _, codes in pieces(row.id))
+        if found != row.checksum:
+            return f"its values have {found}, recorded was {row.checksum}"
+        stored = get_format(row.stored_format)
+        statistics = statistics_of(from_bits(codes, stored) for _, codes in pieces(row.id))
+    except (OSError, PrecDiffError) as error:
+        return f"cannot be read: {error}"
+    # repr: equal NaNs must compare equal
+    return "" if repr(statistics) == repr(row.statistics) else f"its statistics are {statistics}, not {row.statistics}"

@@ -1,0 +1,92 @@
+"""Opening an HDF5 file, and taking from it only what really is in it.
+
+Links other than hard ones, external storage and virtual data sets are refused: they would read other files silently.
+A file whose last flush was cut short is read through its journal (commit.py). This file must not know what a dump
+holds.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import h5py
+
+from precdiff.dump.commit import CommitFile, journal_of
+from precdiff.errors import FileError
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+SALVAGE = "`precdiff verify FILE --salvage` saves what can be read"
+
+#: end of the file as superblock version 0 states it (HDF5 File Format Specification, II.A)
+_END = struct.Struct("<Q")
+_END_PLACE = 40
+
+
+def open_hdf5(path: Path) -> Any:
+    """The file, read-only."""
+    try:
+        with _raw(path) as file:
+            unfinished = bool(journal_of(file))
+        return h5py.File(CommitFile.recovered(_raw(path)) if unfinished else path, "r")
+    except OSError as error:
+        raise FileError(_unreadable(path, error)) from error
+
+
+def open_damaged(path: Path) -> Any:
+    """The file, read-only, with zeros for what is cut off at its end."""
+    try:
+        view = CommitFile.recovered(_raw(path))
+        view.seek(_END_PLACE)
+        (end,) = _END.unpack(view.read(_END.size))
+        view.truncate(max(end, view.seek(0, io.SEEK_END)))
+        return h5py.File(view, "r")
+    except (OSError, RuntimeError) as error:
+        raise FileError(f"{path}: nothing can be saved: {error}") from error
+
+
+def _raw(path: Path) -> BinaryIO:
+    return cast("BinaryIO", io.FileIO(path, "r"))
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    said = str(error)
+    if "unable to lock" in said:
+        return f"{path} is being written; wait until the run has ended"
+    if "truncated" in said:
+        return f"{path} is truncated: it has {path.stat().st_size} bytes, fewer than it says. {SALVAGE}"
+    return f"{path} is a damaged HDF5 file: {said}. {SALVAGE}"
+
+
+def member(file: Any, name: str) -> Any:
+    """A data set or group of the file; one that lies elsewhere, or is missing, is refused."""
+    parts = name.strip("/").split("/")
+    for depth in range(1, len(parts) + 1):
+        part = "/".join(parts[:depth])
+        link = file.get(part, getlink=True, default=None)
+        if link is None:
+            raise FileError(f"{name} is missing from {file.filename}; the file is damaged. {SALVAGE}")
+        if not isinstance(link, h5py.HardLink):
+            raise FileError(f"/{part} is a link that leaves {file.filename}; a dump may not point outside itself")
+    found = file[name]
+    if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+        raise FileError(f"{name} is stored outside {file.filename}; a dump may not point outside itself")
+    return found
+
+
+def contents(file: Any, most: int = 8) -> str:
+    """What an HDF5 file holds at its root, in one line."""
+    shown = [_described(name, file) for name in list(file)[:most]]
+    more = f" and {len(file) - most} more" if len(file) > most else ""
+    return ", ".join(shown) + more if shown else "nothing"
+
+
+def _described(name: str, file: Any) -> str:
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        return f"/{name} (link)"
+    found = file[name]
+    if isinstance(found, h5py.Group):
+        return f"/{name} (group of {len(found)})"
+    return f"/{name} ({found.dtype} {found.shape})" if isinstance(found, h5py.Dataset) else f"/{name} (type)"

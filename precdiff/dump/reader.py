@@ -1,0 +1,61 @@
+"""Readers: one module in readers/ for each kind of dump, found by what a file holds, never by its name.
+
+This file knows how a path becomes a Dump, and what to say where it does not; it must not know any file format.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from precdiff.dump.dump import Dump
+from precdiff.errors import FileError
+from precdiff.registry import Registry
+
+#: bytes of the beginning a reader is shown
+HEAD = 4096
+
+READERS: Registry[type[Dump]] = Registry("reader", "precdiff.dump.readers")
+
+
+def open_dump(path: str | Path) -> Dump:
+    """Open a dump of any known kind."""
+    path = Path(path)
+    head = _head(path)
+    for _, reader in READERS.items():
+        if reader.sniff(path, head):
+            return reader.open(path)
+    raise FileError(_unknown(path, head))
+
+
+def _head(path: Path) -> bytes:
+    if path.is_dir():
+        return b""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist.{_near(path)}") from None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    if not head:
+        raise FileError(f"{path} is empty: the run that was to write it ended before its first flush. Run it again")
+    return head
+
+
+def _near(path: Path) -> str:
+    """A hint at a file of a similar name, or at the folder that is missing."""
+    if not path.parent.is_dir():
+        return f" Nor does its folder {path.parent}."
+    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.5)
+    return f" Did you mean {path.parent / near[0]}?" if near else ""
+
+
+def _unknown(path: Path, head: bytes) -> str:
+    known = "; ".join(f"{name} ({(reader.__doc__ or '').splitlines()[0]})" for name, reader in READERS.items())
+    if path.is_dir():
+        dumps = sorted(other.name for other in path.glob("*.h5"))
+        holds = f"with {', '.join(dumps[:8])}" if dumps else "without dumps"
+        return f"{path} is a folder {holds}; name one dump. Known kinds: {known}"
+    advice = "A file of bare numbers is given as PATH:FORMAT:SHAPE"
+    return f"{path} is no dump: it begins with {head[:8].hex(' ')}. Known kinds: {known}. {advice}"

@@ -1,0 +1,1 @@
+"""One reader a file; each registers itself in READERS (dump/reader.py)."""

@@ -1,0 +1,190 @@
+"""PrecDiff's own dumps: HDF5, schema 1 (dump/schema.py).
+
+This file knows how rows and values are fetched; hdf5.py sees to it that nothing comes from another file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from precdiff.dump.checking import Problem
+from precdiff.dump.columns import step_of, tensor_of
+from precdiff.dump.dump import Dump
+from precdiff.dump.h5types import read_codes
+from precdiff.dump.hdf5 import SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5
+from precdiff.dump.parameters import decode
+from precdiff.dump.reader import READERS
+from precdiff.dump.references import Reference, place, read_reference
+from precdiff.dump.rows import Attributes, StepRow, TensorRow
+from precdiff.dump.schema import (
+    DATA,
+    JSON_ATTRIBUTES,
+    PLAIN_ATTRIBUTES,
+    POOL,
+    REFERENCE,
+    REFERENCE_KINDS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    STEP_COLUMNS,
+    STEPS,
+    TENSOR_COLUMNS,
+    TENSORS,
+    dataset_name,
+    parse_place,
+)
+from precdiff.errors import FileError
+from precdiff.formats import Array, get_format
+
+#: what reading a damaged file may raise
+DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError, MemoryError)
+
+Row = TypeVar("Row")
+
+
+class PrecDiffDump(Dump):
+    """PrecDiff's own dumps, HDF5 schema 1."""
+
+    reader = "precdiff"
+
+    def __init__(
+        self, path: Path, file: Any, attributes: Attributes, steps: list[StepRow], tensors: list[TensorRow]
+    ) -> None:
+        super().__init__(path, attributes, tuple(steps), {row.id: row for row in tensors})
+        self._file = file
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Every HDF5 file: of one that is no dump, opening says what it holds."""
+        return head.startswith(SIGNATURE)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        file = open_hdf5(path)
+        problems: list[Problem] = []
+        try:
+            made = cls._read(path, file, problems)
+        except BaseException:
+            file.close()
+            raise
+        if problems:
+            file.close()
+            raise FileError(f"{path} is damaged: {problems[0]}. {SALVAGE}")
+        return made
+
+    @classmethod
+    def open_damaged(cls, path: Path) -> tuple[Self, list[Problem]]:
+        """As much of a dump as can be read, and what cannot."""
+        problems: list[Problem] = []
+        return cls._read(path, open_damaged(path), problems), problems
+
+    @classmethod
+    def _read(cls, path: Path, file: Any, problems: list[Problem]) -> Self:
+        _check_schema(path, file)
+        steps = _rows(file, STEPS, STEP_COLUMNS, step_of, problems)
+        tensors = _rows(file, TENSORS, TENSOR_COLUMNS, tensor_of, problems)
+        return cls(path, file, _attributes(file, problems), steps, tensors)
+
+    def codes(self, id: str) -> Array:
+        row = self.stored_row(id)
+        return self.block(row, (0,) * len(row.shape), row.shape)
+
+    def block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+        try:
+            return self._block(row, start, shape)
+        except DAMAGE as error:
+            raise FileError(f"{self.path}: {row.where} cannot be read: {error}. {SALVAGE}") from error
+
+    def _block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+        name, first, last = parse_place(row.where)
+        dataset = member(self._file, name)
+        stored = get_format(row.stored_format)
+        if first is None:
+            _check_extent(row, dataset, dataset.shape == row.shape)
+            return read_codes(dataset, stored, start, shape)
+        _check_extent(row, dataset, first + row.size == last and last <= dataset.shape[0])
+        index = tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))
+        return read_codes(dataset, stored, (first,), (row.size,)).reshape(row.shape)[index]
+
+    def references(self) -> tuple[tuple[str, str], ...]:
+        ids = {dataset_name(id): id for id in self.tensors}
+        held = member(self._file, REFERENCE)
+        groups = {kind: member(self._file, f"{REFERENCE}/{kind}") for kind in REFERENCE_KINDS if kind in held}
+        return tuple((kind, ids[name]) for kind, group in groups.items() for name in group if name in ids)
+
+    def reference(self, kind: str, id: str) -> Reference:
+        name = place(kind, self.row(id).id)
+        if name not in self._file:
+            raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
+        for plane in member(self._file, name):
+            member(self._file, f"{name}/{plane}")
+        return read_reference(self._file, kind, id)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _check_schema(path: Path, file: Any) -> None:
+    if str(file.attrs.get("schema")) != SCHEMA:
+        message = f"{path} is no PrecDiff dump but an HDF5 file of another program; it holds {contents(file)}"
+        raise FileError(f"{message}. `precdiff list readers` shows which dumps can be read")
+    version = file.attrs.get("schema_version")
+    if version != SCHEMA_VERSION:
+        message = f"{path} is a dump of schema version {version}; this PrecDiff reads version {SCHEMA_VERSION}"
+        raise FileError(f"{message}. Use the PrecDiff that wrote it, or a newer one")
+    for name in (STEPS, TENSORS, DATA, POOL, REFERENCE):
+        member(file, name)
+
+
+def _rows(
+    file: Any, name: str, columns: np.dtype[Any], row_of: Callable[[dict[str, Any]], Row], problems: list[Problem]
+) -> list[Row]:
+    """The rows that can be read; all at once, or one by one where that fails."""
+    dataset = member(file, name)
+    if dataset.dtype != columns:
+        raise FileError(f"/{name} of {file.filename} has columns {dataset.dtype}; schema 1 has {columns}")
+    try:
+        return [row_of(_record(record)) for record in dataset[:]]
+    except DAMAGE:
+        found, failed = [], []
+        for index in range(dataset.shape[0]):
+            try:
+                found.append(row_of(_record(dataset[index])))
+            except DAMAGE as error:
+                failed.append(f"row {index}: {error}")
+    problems += [Problem(f"/{name}", f"{len(failed)} rows cannot be read, the first is {failed[0]}")] if failed else []
+    return found
+
+
+def _record(record: Any) -> dict[str, Any]:
+    names = record.dtype.names
+    values = (value.decode() if isinstance(value, bytes) else value for value in record.tolist())
+    return dict(zip(names, values, strict=True))
+
+
+def _attributes(file: Any, problems: list[Problem]) -> Attributes:
+    found: dict[str, Any] = {}
+    for name in (*PLAIN_ATTRIBUTES, *JSON_ATTRIBUTES, "complete"):
+        try:
+            if name in file.attrs:
+                found[name] = _python(name, file.attrs[name])
+        except DAMAGE as error:
+            problems.append(Problem("", f"attribute {name} cannot be read: {error}"))
+    return Attributes(**found)
+
+
+def _python(name: str, value: Any) -> Any:
+    if name in JSON_ATTRIBUTES:
+        return decode(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_extent(row: TensorRow, dataset: Any, fits: bool) -> None:
+    if not fits:
+        raise FileError(f"tensor {row.id!r} of shape {row.shape} does not fit {row.where}, which has {dataset.shape}")
+
+
+READERS.add("precdiff", PrecDiffDump)

@@ -1,0 +1,102 @@
+"""The file a dump goes to: locked against a second writer, and never a file that is not a dump.
+
+This file knows paths, locks and the reasons of the operating system; the lock is `flock`'s, which HDF5 asks for as
+well, so that h5dump and h5py refuse a file that is being written.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import h5py
+
+from precdiff.dump.commit import CommitFile, apply_journal
+from precdiff.dump.schema import SCHEMA
+from precdiff.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_ADVICE = {
+    errno.ENOENT: "its folder does not exist: make it first, or choose another",
+    errno.EACCES: "no permission to write there: choose a folder that is yours",
+    errno.EROFS: "the file system is read-only: choose another",
+    errno.EISDIR: "it is a folder: name a file in it",
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.EDQUOT: "the quota is used up: free some space",
+}
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+def reason(error: OSError) -> str:
+    """What the operating system said, and what to do about it."""
+    advice = _ADVICE.get(error.errno or 0, "")
+    said = error.strerror or str(error)
+    return f"{said}; {advice}" if advice else said
+
+
+def new_file(path: Path) -> BinaryIO:
+    """An empty file at `path`, locked; an older dump there is replaced, anything else is refused."""
+    file = _locked(path, os.O_RDWR | os.O_CREAT)
+    try:
+        if not _replaceable(file):
+            raise FileError(f"{path} exists and is no PrecDiff dump; choose another name, or delete it first")
+        file.truncate(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def existing_file(path: Path) -> BinaryIO:
+    """The dump at `path`, locked for more to be written."""
+    file = _locked(path, os.O_RDWR)
+    apply_journal(file)
+    return file
+
+
+def _locked(path: Path, flags: int) -> BinaryIO:
+    try:
+        file = cast("BinaryIO", io.FileIO(os.open(path, flags, 0o666), "r+"))
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
+    if not (path.is_file() and file.seekable()):
+        file.close()
+        raise FileError(f"cannot write {path}: it is a device or a pipe; a dump needs a regular file")
+    _lock(path, file)
+    return file
+
+
+def _lock(path: Path, file: BinaryIO) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return
+        file.close()
+        message = f"cannot write {path}: another writer or reader has it open. Close that one, or choose another name"
+        raise FileError(message) from error
+
+
+def _replaceable(file: BinaryIO) -> bool:
+    """Whether the file is empty or a PrecDiff dump."""
+    if file.seek(0, io.SEEK_END) == 0:
+        return True
+    try:
+        with h5py.File(CommitFile.recovered(_borrowed(file)), "r") as found:
+            return str(found.attrs.get("schema")) == SCHEMA
+    except (OSError, RuntimeError):
+        return False
+
+
+def _borrowed(file: BinaryIO) -> BinaryIO:
+    """A second handle, so that closing the view leaves the first one open and locked."""
+    return cast("BinaryIO", io.FileIO(os.dup(file.fileno()), "r"))
