@@ -90,13 +90,11 @@ def likely_cause(report: Report) -> str:
 
 def next_command(report: Report) -> str:
     """What to do to dig further."""
-    stated = report.provenance.get("next")
+    stated, kernel = report.provenance.get("next"), report.provenance.get("kernel")
     if isinstance(stated, str):
         return stated
     if report.actual.endswith((".h5", ".hdf5")):
-        return (
-            f"precdiff serve   # or: precdiff explain {report.actual}"
-            if report.findings
-            else f"precdiff explain {report.actual}"
-        )
-    return "precdiff.explain(precdiff.run(kernel, inputs=...)): two arrays carry no steps to look at"
+        return "precdiff serve" if report.findings else f"precdiff explain {report.actual}"
+    if kernel is None:
+        return "precdiff.explain(precdiff.run(kernel, inputs=...)): two arrays carry no steps to look at"
+    return 'keep the run with dump="run.h5", then precdiff serve' if report.findings else "precdiff.explain(run)"

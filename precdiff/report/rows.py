@@ -132,6 +132,7 @@ def summary(report: Report) -> Facts:
 
 TENSOR_COLUMNS = (
     Column("tensor"),
+    Column("step", spare=3),
     Column("layer", spare=4),
     Column("op", spare=8),
     Column("format", spare=7),
@@ -146,13 +147,30 @@ TENSOR_COLUMNS = (
 )
 
 
+#: tensors a terminal shows before it leaves out those with nothing to say
+_MANY = 24
+
+
+def notable(report: Report) -> list[TensorComparison]:
+    """The tensors worth a line where a run has many: what does not pass, outputs, what divergence and findings name."""
+    if len(report.tensors) <= _MANY:
+        return list(report.tensors)
+    named = {report.first_divergence}
+    for finding in report.findings:
+        named |= {finding.step, *finding.born_at, *finding.region, *finding.chain}
+    return [
+        row for row in report.tensors if row.verdict != "pass" or row.role == "output" or {row.id, row.name} & named
+    ]
+
+
 def tensor_table(tensors: Sequence[TensorComparison]) -> Table:
     """One row a tensor, in execution order."""
     return Table(TENSOR_COLUMNS, [_tensor_row(tensor) for tensor in tensors])
 
 
 def _tensor_row(tensor: TensorComparison) -> list[str]:
-    texts = [name_of(tensor), tensor.layer, tensor.op, tensor.format, tensor.verdict]
+    step = tensor.id if tensor.id != tensor.name else "-"
+    texts = [name_of(tensor), step, tensor.layer, tensor.op, tensor.format, tensor.verdict]
     errors = [tensor.max_ulp, tensor.p99_ulp]
     more = [tensor.errors.local, tensor.errors.inherited, tensor.unavoidable_ratio]
     figures = [*map(numbers.error, errors), str(tensor.over_limit), *map(numbers.error, more)]

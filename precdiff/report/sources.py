@@ -63,9 +63,7 @@ def _array(name: str, value: Any) -> Named:
 def _step(trace: Trace, step: Step) -> Named:
     role = "output" if step.id in trace.outputs.values() else "intermediate"
     name, source = step.source.name or step.id, str(step.source)
-    identity = Identity(
-        id=step.id, name=name, layer=step.layer, op=step.op, source=source, phase=step.phase, role=role
-    )
+    identity = Identity(id=step.id, name=name, layer=step.layer, op=step.op, source=source, phase=step.phase, role=role)
     return identity, trace.values[step.id], formats.get_format(step.format)
 
 

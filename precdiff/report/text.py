@@ -21,7 +21,7 @@ def render(report: Report, width: int = 100, colour: bool = False, verbose: bool
     """Return the report for a terminal: verdict, first divergence, tensors, findings, worst elements."""
     lines = [_painted(rows.verdict_line(report), report.verdict, colour), *_facts(rows.summary(report))]
     if len(report.tensors) > 1:
-        lines += ["", *_tensor_lines(report, width, colour)]
+        lines += ["", *_tensor_lines(report, width, colour, verbose)]
     for number, finding in enumerate(report.findings, 1):
         lines += [
             "",
@@ -49,10 +49,13 @@ def _facts(facts: rows.Facts, wide: int = 0) -> list[str]:
     return [f"{_INDENT}{label.ljust(wide)}  {text}" for label, text in facts]
 
 
-def _tensor_lines(report: Report, width: int, colour: bool) -> list[str]:
-    head, *lines = rows.tensor_table(report.tensors).lines(width)
-    verdicts = [tensor.verdict for tensor in report.tensors]
-    return [head, *(_painted(line, verdict, colour) for line, verdict in zip(lines, verdicts, strict=True))]
+def _tensor_lines(report: Report, width: int, colour: bool, verbose: bool) -> list[str]:
+    shown = list(report.tensors) if verbose else rows.notable(report)
+    head, *lines = rows.tensor_table(shown).lines(width)
+    verdicts = [tensor.verdict for tensor in shown]
+    painted = [_painted(line, verdict, colour) for line, verdict in zip(lines, verdicts, strict=True)]
+    hidden = len(report.tensors) - len(shown)
+    return [head, *painted, *([f"{_INDENT}and {hidden} more that pass"] if hidden else [])]
 
 
 def _tensor_details(tensor: TensorComparison, width: int, verbose: bool) -> list[str]:

@@ -60,8 +60,20 @@ def test_rejected_hypotheses(rejected, lines):
     assert findings.rejected_lines(replace(finding(), evidence={"rejected": rejected})) == lines
 
 
-def test_the_next_command_may_be_given():
-    assert findings.next_command(replace(report(), provenance={"next": "precdiff explain x"})) == "precdiff explain x"
+@pytest.mark.parametrize(
+    ("actual", "provenance", "found", "command"),
+    [
+        ("run.h5", {"next": "precdiff explain x"}, True, "precdiff explain x"),
+        ("run.h5", {}, True, "precdiff serve"),
+        ("run.h5", {}, False, "precdiff explain run.h5"),
+        ("run of pow", {"kernel": "pow"}, True, 'keep the run with dump="run.h5", then precdiff serve'),
+        ("run of pow", {"kernel": "pow"}, False, "precdiff.explain(run)"),
+    ],
+)
+def test_the_next_step_fits_what_there_is(actual, provenance, found, command):
+    given = replace(report(), actual=actual, provenance=provenance, findings=(finding(),) if found else ())
+
+    assert findings.next_command(given) == command
 
 
 @pytest.mark.parametrize(("x", "text"), [(412.301, "412.4"), (4.0, "4"), (1e-7, "1e-07"), (16777217.0, "1.678e+07")])
