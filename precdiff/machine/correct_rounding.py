@@ -48,8 +48,8 @@ def _table(name: str, format: Format, rounding: Rounding) -> np.ndarray:
 
 
 def _evaluated(op: Elementwise, arrays: Sequence[np.ndarray], rounding: Rounding) -> np.ndarray:
-    wide = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in arrays))
     with np.errstate(all="ignore"):
+        wide = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in arrays))
         lo, hi = op.enclose(*((a, a) for a in wide))
     # an overflowed bound is unbounded, not an infinity
     overflow = np.finfo(np.float64).max
