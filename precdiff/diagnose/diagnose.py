@@ -28,10 +28,10 @@ def diagnose(
 ) -> list[Finding]:  # fmt: skip
     """Findings for one problem, best first."""
     evidence, prover = Evidence(problem, totals, locals_), Prover(problem, budget)
-    found = []
+    found: list[tuple[CauseRule, Finding]] = []
     for _, rule in sorted(RULES.items(), key=lambda item: item[1].rank):
-        if problem.group in rule.groups:
-            found += [(rule, _proved(rule, h, evidence, prover)) for h in rule.find(evidence)]
+        if problem.group in rule.groups and not (rule.fallback and _any_verified(f for _, f in found)):
+            found += [(rule, finding) for finding in _tried(rule, evidence, prover)]
     found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
     findings = _joined(f for _, f in found)
     proved = [f for f in findings if f.standing != "insufficient"] or [_unexplained(evidence)]
@@ -43,6 +43,20 @@ def _rejection(finding: Finding) -> dict[str, object]:
     """A hypothesis that was tried: its cause, where, and what the statistic became."""
     after = finding.counterfactual and finding.counterfactual.error_after
     return {"cause": finding.cause, "step": finding.step, "error_after": after}
+
+
+def _any_verified(findings: Iterable[Finding]) -> bool:
+    return any(f.standing == "verified" for f in findings)
+
+
+def _tried(rule: CauseRule, evidence: Evidence, prover: Prover) -> list[Finding]:
+    """The rule's hypotheses, proved in its order until one is verified."""
+    tried: list[Finding] = []
+    for hypothesis in rule.find(evidence):
+        tried.append(_proved(rule, hypothesis, evidence, prover))
+        if tried[-1].standing == "verified":
+            break
+    return tried
 
 
 def _proved(rule: CauseRule, hypothesis: Hypothesis, evidence: Evidence, prover: Prover) -> Finding:

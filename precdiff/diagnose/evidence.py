@@ -7,6 +7,7 @@ themselves.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -76,12 +77,22 @@ class Evidence:
 
     @cached_property
     def cotangents(self) -> dict[str, np.ndarray]:
-        """The adjoint sweep seeded with e / unit^2 over the finite failing elements."""
-        problem = self.problem
-        error = np.where(problem.mask, self.output_error, 0.0)
-        unit = self._unit
-        seed = np.where(problem.mask & np.isfinite(error), error / (unit * unit), 0.0)
-        return sweep(self.trace, self._points, {problem.tensor: seed})
+        """The adjoint sweep seeded with e / unit^2 over the finite failing elements, in units of `_scale`."""
+        with np.errstate(all="ignore"):
+            seed = self._error_in_units * (self._scale / self._unit)
+        return sweep(self.trace, self._points, {self.problem.tensor: np.where(np.isfinite(seed), seed, 0.0)})
+
+    @cached_property
+    def _error_in_units(self) -> np.ndarray:
+        """The output error of the failing elements in units; 0 elsewhere."""
+        with np.errstate(all="ignore"):
+            error = np.where(self.problem.mask, self.output_error / self._unit, 0.0)
+        return np.where(np.isfinite(error), error, 0.0)
+
+    @cached_property
+    def _scale(self) -> float:
+        """The largest unit of a failing element: 1 / unit^2 itself would overflow for tiny results in fp64."""
+        return float(np.max(self._unit, where=self.problem.mask, initial=0.0)) or 1.0
 
     @property
     def output_error(self) -> np.ndarray:
@@ -109,13 +120,17 @@ class Evidence:
     @cached_property
     def shares(self) -> dict[str, float]:
         """Signed first-order share of every step in the failing elements' squared error; they sum to about 1."""
-        error = np.where(self.problem.mask, self.output_error / self._unit, 0.0)
-        energy = float(np.sum(np.where(np.isfinite(error), error * error, 0.0)))
-        shares = {}
-        for step in self.steps:
-            if energy > 0 and step.id in self.cotangents:
-                shares[step.id] = float(np.sum(self.cotangents[step.id] * self.local_error(step.id))) / energy
-        return shares
+        energy = float(np.sum(self._error_in_units**2))
+        found = [s.id for s in self.steps if energy > 0 and s.id in self.cotangents]
+        return {id: float(np.sum(self.flow(id, self.local_error(id)))) / energy for id in found}
+
+    def flow(self, step: str, error: np.ndarray) -> np.ndarray:
+        """What an error of each element of the step adds to the output's squared error, to first order; 0 where that
+        is not finite.
+        """
+        with np.errstate(all="ignore"):
+            flow = self.cotangents[step] * (error / self._scale)
+        return np.where(np.isfinite(flow), flow, 0.0)
 
     def born_at(self, covered: float = 0.9, least: float = 0.02) -> list[str]:
         """The fewest steps whose shares make up `covered` of all positive shares, each at least `least`."""
@@ -140,8 +155,8 @@ class Evidence:
         return self.problem.mask if shape == self.problem.mask.shape else np.ones(shape, bool)
 
     def condition(self, step: Step) -> np.ndarray:
-        """sum over operands of |x df/dx| / |f| per element, at the exact values: the step's relative condition
-        number.
+        """The largest |x df/dx| / |f| of the operands per element, at the exact values: the step's relative condition
+        number, the factor by which a relative error of one operand grows (0 where that is 0/0: nothing to magnify).
         """
         machine = EmulatedMachine(get_profile("ieee"))
         fp64 = get_format("fp64")
@@ -161,15 +176,31 @@ class Evidence:
             gradients = vjp(
                 ones, output, *inputs, **{k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")}
             )
-            weight = [
+            weights = [
                 np.abs(g.planes[0] * x.planes[0]) for g, x in zip(gradients, inputs, strict=True) if g is not None
             ]
-            return np.asarray(sum(weight) / np.abs(output.planes[0]))
+            condition = functools.reduce(np.fmax, weights) / np.abs(output.planes[0])
+        return np.where(np.isnan(condition), 0.0, condition)
+
+    def shadowed(self, step: str) -> bool:
+        """Whether the recorded values that matter equal the exact ones rounded once: nothing went wrong up to here."""
+        format = self.format(step)
+        if not format.is_float:
+            return not self.inexact(step).any()
+        rounded, decided = self.exact(step).rounded(self.trace.profile.rounding(format, "cast"))
+        with np.errstate(invalid="ignore"):
+            same = (rounded == self.values(step)) | (np.isnan(rounded) & np.isnan(self.values(step)))
+        return bool((same & decided)[self.touched(step)].all())
 
     def inexact(self, tensor: str) -> np.ndarray:
-        """Where a step's recorded value is not its exact value rounded once."""
+        """Where a step's recorded value is not its exact value."""
+        return np.asarray(self.total_error(tensor) != 0)
+
+    def total_error(self, tensor: str) -> np.ndarray:
+        """recorded - exact, fp64; 0 where either is not finite, and for inputs, which are exact."""
         if tensor not in self.totals:
-            return np.zeros(self.values(tensor).shape, bool)
+            return np.zeros(self.values(tensor).shape)
         exact = self.exact(tensor)
         with np.errstate(invalid="ignore"):
-            return np.asarray((self.values(tensor) - exact.hi) - exact.lo != 0) & (exact.kind == FINITE)
+            error = (self.values(tensor) - exact.hi) - exact.lo
+        return np.where((exact.kind == FINITE) & np.isfinite(error), error, 0.0)

@@ -36,6 +36,8 @@ class CauseRule:
     rank: int
     groups: tuple[str, ...]
     definition: str
+    #: tried only where no other rule is proven
+    fallback: bool
     find: Callable[[Evidence], Iterable[Hypothesis]]
 
 
@@ -43,11 +45,11 @@ RULES: Registry[CauseRule] = Registry("cause", "precdiff.diagnose.rules")
 
 
 def cause_rule(
-    cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str
+    cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str, fallback: bool = False
 ) -> Callable[[Callable[[Evidence], Iterable[Hypothesis]]], CauseRule]:
     """Register the decorated function as the rule of `cause`."""
 
     def add(find: Callable[[Evidence], Iterable[Hypothesis]]) -> CauseRule:
-        return RULES.add(cause, CauseRule(cause, rank, groups, definition, find))
+        return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, find))
 
     return add
