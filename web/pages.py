@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
+from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
 
 import precdiff
@@ -69,11 +69,14 @@ def run(id: str) -> str:
     entry = _entry(id)
     report = _library().report(entry)
     order = request.args.get("sort", "")
+    order = order if order in ORDERS else ""
     return render_template(
         "run.html",
         entry=entry,
         report=report,
         tensors=_ordered(report, order),
+        notable=rows.notable(report),
+        links=lambda numbered: [url_for("pages.tensor", id=id, number=number) for number, _ in numbered],
         orders=ORDERS,
         order=order,
         subject=rows.subject(report),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from precdiff.comparison import TensorComparison
 from precdiff.diagnose.finding import Finding
 from precdiff.report import numbers, rows
+from precdiff.report.report import Report
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Mark:
-    """One tensor of a timeline: its name and verdict, largest and 99th percentile error."""
+    """One tensor of a timeline: its own largest error (of a step: on its own inputs), and what it inherited."""
 
     name: str
     verdict: str
-    largest: Bar
-    p99: Bar
+    own: Bar
+    inherited: Bar
+    first: bool
 
 
 class Scale:
@@ -71,10 +73,18 @@ def proof_bars(finding: Finding) -> list[Bar]:
     return [scale.bar(label, value) for label, value in values.items()]
 
 
-def timeline(tensors: Sequence[TensorComparison]) -> list[Mark]:
-    """One mark a tensor, in execution order."""
-    scale = Scale(value for row in tensors for value in (row.max_ulp, row.p99_ulp))
+def timeline(report: Report, tensors: Sequence[TensorComparison]) -> list[Mark]:
+    """One mark a tensor in the order given; `first` is the first divergence."""
+    inherited = [row.errors.inherited or 0.0 for row in tensors]
+    scale = Scale([*(row.max_ulp for row in tensors), *inherited])
+    first = report.tensor(report.first_divergence or "")
     return [
-        Mark(rows.name_of(row), row.verdict, scale.bar("max", row.max_ulp), scale.bar("p99", row.p99_ulp))
-        for row in tensors
+        Mark(
+            rows.name_of(row),
+            row.verdict,
+            scale.bar("own", row.max_ulp),
+            scale.bar("inherited", past),
+            row is first,
+        )
+        for row, past in zip(tensors, inherited, strict=True)
     ]

@@ -151,16 +151,19 @@ TENSOR_COLUMNS = (
 _MANY = 24
 
 
-def notable(report: Report) -> list[TensorComparison]:
+def notable(report: Report) -> list[tuple[int, TensorComparison]]:
     """The tensors worth a line where a run has many: what does not pass, outputs, what divergence and findings name."""
-    if len(report.tensors) <= _MANY:
-        return list(report.tensors)
+    numbered = list(enumerate(report.tensors))
+    if len(numbered) <= _MANY:
+        return numbered
     named = {report.first_divergence}
     for finding in report.findings:
         named |= {finding.step, *finding.born_at, *finding.region, *finding.chain}
-    return [
-        row for row in report.tensors if row.verdict != "pass" or row.role == "output" or {row.id, row.name} & named
-    ]
+    return [(number, row) for number, row in numbered if _says_something(row, named)]
+
+
+def _says_something(row: TensorComparison, named: set[str | None]) -> bool:
+    return row.verdict != "pass" or row.role == "output" or bool({row.id, row.name} & named)
 
 
 def tensor_table(tensors: Sequence[TensorComparison]) -> Table:

@@ -50,7 +50,7 @@ def _facts(facts: rows.Facts, wide: int = 0) -> list[str]:
 
 
 def _tensor_lines(report: Report, width: int, colour: bool, verbose: bool) -> list[str]:
-    shown = list(report.tensors) if verbose else rows.notable(report)
+    shown = list(report.tensors) if verbose else [row for _, row in rows.notable(report)]
     head, *lines = rows.tensor_table(shown).lines(width)
     verdicts = [tensor.verdict for tensor in shown]
     painted = [_painted(line, verdict, colour) for line, verdict in zip(lines, verdicts, strict=True)]

@@ -100,9 +100,15 @@ def test_a_table_leaves_out_empty_columns_and_then_the_least_important():
 
 
 def test_a_timeline_has_one_mark_a_tensor_in_order():
-    marks = pictures.timeline(report().tensors)
+    marks = pictures.timeline(report(), report().tensors)
 
     assert [mark.name for mark in marks] == ["log", "mul", "exp", "out"]
-    assert marks[3].verdict == "fail"
-    assert marks[3].largest.length == 1.0
-    assert all(0.0 < mark.p99.length <= 1.0 for mark in marks)
+    assert (marks[3].verdict, marks[3].own.length) == ("fail", 1.0)
+    assert marks[2].inherited.text == marks[3].own.text
+    assert marks[0].inherited.length == 0.0
+
+
+def test_a_timeline_marks_the_first_divergence():
+    run = report()
+
+    assert [mark.first for mark in pictures.timeline(run, run.tensors)] == [True, False, False, False]

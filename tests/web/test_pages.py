@@ -161,6 +161,17 @@ def test_tensors_can_be_ordered_by_a_figure(client):
     assert "out (fp16 8x64)" in Page(client.get(link).text)
 
 
+def test_of_many_tensors_those_with_something_to_say_come_first(root):
+    many = [replace(example().tensors[0], id=f"s{i}", name=f"s{i}") for i in range(50)]
+    (root / "many.json").write_text(json.dumps(replace(example(), tensors=[*many, *example().tensors]).to_json()))
+    client = client_of(root)
+    page = Page(client.get(f"/runs/{run_of(client, 'many.json')}").text)
+
+    assert [row[0] for row in page.table("Tensors with something to say")[1:]] == ["log", "mul", "exp", "out"]
+    assert len(page.table("Errors of every tensor")) == 1 + 54
+    assert "All 54 tensors" in page
+
+
 def test_a_tensor_page_shows_every_figure_and_its_neighbours(client):
     page = Page(client.get(f"/runs/{run_of(client)}/tensors/1").text)
 
