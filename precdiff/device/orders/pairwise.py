@@ -9,7 +9,6 @@ The reduction adds this to a start value of +0, so that a sum of -0 is +0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -73,22 +72,25 @@ def _node(left: Tree, right: Tree) -> Tree:
 
 
 def _fold_spans(terms: Terms, node: Node) -> Array:
-    halves = _halve(0, terms.count)
-    spans = list(_spans(halves))
-    sums = np.empty((len(spans), *terms.shape), node.rounding.format.carrier)
-    for length in {n for _, n in spans}:
-        chosen = [i for i, (_, n) in enumerate(spans) if n == length]
-        index = np.arange(length)[:, np.newaxis] + [spans[i][0] for i in chosen]
+    levels = [[_halve(0, terms.count)]]
+    while any(isinstance(part, list) for part in levels[-1]):
+        levels.append([half for part in levels[-1] if isinstance(part, list) for half in part])
+    below = np.empty((0, *terms.shape), node.rounding.format.carrier)
+    for level in reversed(levels):
+        sums = np.empty((len(level), *terms.shape), node.rounding.format.carrier)
+        halved = np.array([isinstance(part, list) for part in level])
+        sums[halved] = node.add(below[::2], below[1::2])
+        _fold_blocks(terms, level, sums, node)
+        below = sums
+    return below[0]
+
+
+def _fold_blocks(terms: Terms, level: list[Halves], sums: Array, node: Node) -> None:
+    """Fill in the sums of the parts of a level that are blocks, all of one length at a time."""
+    for length in {part[1] for part in level if isinstance(part, tuple)}:
+        chosen = [i for i, part in enumerate(level) if isinstance(part, tuple) and part[1] == length]
+        index = np.arange(length)[:, np.newaxis] + [level[i][0] for i in chosen]
         sums[chosen] = _fold_block(terms.take(index), node)
-    return _combine(halves, dict(zip(spans, sums, strict=True)), node)
-
-
-def _spans(halves: Halves) -> Iterator[Span]:
-    if isinstance(halves, tuple):
-        yield halves
-    else:
-        for half in halves:
-            yield from _spans(half)
 
 
 def _fold_block(columns: Array, node: Node) -> Array:
@@ -98,10 +100,3 @@ def _fold_block(columns: Array, node: Node) -> Array:
         return chain(columns, node)
     rows = columns[:lanes].reshape(-1, LANES, *columns.shape[1:])
     return chain(columns[lanes:], node, add_adjacent(chain(rows, node), node))
-
-
-def _combine(halves: Halves, sums: dict[Span, Array], node: Node) -> Array:
-    if isinstance(halves, tuple):
-        return sums[halves]
-    left, right = (_combine(half, sums, node) for half in halves)
-    return node.add(left, right)

@@ -48,3 +48,11 @@ def test_the_probe_for_fused_half_instructions():
 
     assert Sequential().dot(a, a, Rounding("fp16"), "exact", c=-1026.0) == 2.0**-10
     assert Sequential().dot(a, a, Rounding("fp16"), "rounded", c=-1026.0) == 0.0
+
+
+def test_a_fused_node_in_half_is_not_rounded_to_float_on_the_way():
+    # 99 * 331 = 2^15 + 1: the exact sum 1 + 2^-11 + 2^-26 lies above a tie of half, its float is the tie
+    a, b = np.array([99 * 2.0**-13]), np.array([331 * 2.0**-13])
+
+    assert Sequential().dot(a, b, Rounding("fp16"), c=1.0) == 1 + 2.0**-10
+    assert Sequential().dot(a, b, Rounding("fp16"), "rounded", c=1.0) == 1.0
