@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
 
-import precdiff
+from precdiff import __version__
 from precdiff.errors import PrecDiffError
 from precdiff.report import SCHEMA, Report, findings, pictures, rows
 from precdiff.report.codec import encode
@@ -135,7 +135,7 @@ def health() -> Response:
 @pages.get("/-/versions.json")
 def versions() -> Response:
     """Versions of the program and of the documents it reads."""
-    return jsonify({"precdiff": precdiff.__version__, "report": SCHEMA})
+    return jsonify({"precdiff": __version__, "report": SCHEMA})
 
 
 _MAKERS = {"rows": rows, "findings": findings, "pictures": pictures}
@@ -162,4 +162,4 @@ def _failure(code: int, title: str, why: str) -> tuple[Any, int]:
 @pages.app_context_processor
 def _frame() -> dict[str, str]:
     """What every page's footer says."""
-    return {"version": precdiff.__version__, "schema": SCHEMA}
+    return {"version": __version__, "schema": SCHEMA}

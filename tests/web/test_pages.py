@@ -271,3 +271,27 @@ def test_the_start_url():
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(FileError, match="there is no folder"):
         create_app(tmp_path / "nowhere")
+
+
+def test_a_dump_that_is_none_says_so(root):
+    (root / "torn.h5").write_bytes(b"no HDF5")
+    client = client_of(root)
+    response = client.get(f"/runs/{run_of(client, 'torn.h5')}")
+
+    assert response.status_code == 422
+    assert "torn.h5" in Page(response.text)
+
+
+def test_a_real_run_is_shown_from_its_dump(root):
+    import numpy as np
+
+    from precdiff import run
+
+    run("softmax", format="fp16", inputs={"x": np.float16([[1, 2, 3], [0, -1, 4]])}, dump=root / "softmax.h5")
+    client = client_of(root)
+    id = run_of(client, "softmax.h5")
+    page = Page(client.get(f"/runs/{id}").text)
+    report = Report.from_json(client.get(f"/runs/{id}.json").get_json())
+
+    assert [row[0] for row in page.table("Errors of every tensor")[1:]] == [row.name for row in report.tensors]
+    assert f"{report.tensors[-1].max_ulp:.4g} ULP" in page
