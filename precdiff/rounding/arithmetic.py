@@ -1,10 +1,11 @@
 """+ - * / sqrt and fma, each the exact real result rounded once, in every direction, for arrays.
 
-The plan of every operation: the result in fp64 and the sign of what that lost (hi, lo), rounded to odd, then rounded
-to the format by `round_array`; rounding to odd makes the first rounding harmless (error_free.py). The shortcut: for
-nearest directions, operands and result of p bits with 2p + 2 <= 53, plain fp64 is already harmless (Figueroa 1995), not
-for fma, not for directed directions. fp64 results in nearest-even are the host's own; other fp64 results, and operands
-whose size would break the error-free steps, go element by element through exact_arithmetic.py.
+The plan of every operation: the result in fp64 and what that lost (hi, lo), rounded to odd, then rounded to the format
+by `round_array`; rounding to odd makes the first rounding harmless (error_free.py). The shortcut: for nearest
+directions, operands and result of p bits with 2p + 2 <= 53, plain fp64 is already harmless (Figueroa 1995) - not for
+fma, not for directed directions. fp64 results leave no room for rounding twice: nearest-even is the host's own, the
+others come from (hi, lo) at once. Operands whose size would break the error-free steps, and stochastic rounding to
+fp64, go element by element through exact_arithmetic.py.
 
 Special values follow IEEE 754-2019, clause 6 and 7: fp64 gives them, silently.
 """
@@ -17,7 +18,7 @@ import numpy as np
 
 from precdiff.formats import Array, carrier, in_blocks
 from precdiff.rounding.array import round_array
-from precdiff.rounding.error_free import round_to_odd, two_product, two_sum
+from precdiff.rounding.error_free import fused_in_two, round_pair, round_to_odd, two_product, two_sum
 from precdiff.rounding.exact_arithmetic import EXACT
 from precdiff.rounding.rounding import Rounding
 
@@ -88,14 +89,15 @@ def _once(name: str, sources: list[Array], rounding: Rounding, rng: Rng) -> Arra
     wide = [source.astype(np.float64, copy=False) for source in sources]
     if _plain_is_harmless(name, sources, rounding):
         return round_array(_PLAIN[name](*wide), rounding, rng)
-    if rounding.format.p > 51:
+    narrow = all(source.dtype.itemsize < 8 for source in sources)
+    leaves_no_room = rounding.format.p > 51
+    if leaves_no_room and rounding.direction == "stochastic":
         return _elementwise(name, wide, rounding, rng)
-    hi, lo = _ERROR_FREE[name](*wide)
-    odd = _with_sign_of_zero(name, round_to_odd(hi, lo), wide, rounding)
-    result = round_array(odd, rounding, rng)
-    if all(source.dtype.itemsize < 8 for source in sources):
-        return result
-    return _repair_extremes(name, wide, hi, result, rounding, rng)
+    hi, lo = fused_in_two(*wide) if name == "fma" and not narrow else _ERROR_FREE[name](*wide)
+    hi = _with_sign_of_zero(name, hi, wide, rounding)
+    once = round_pair(hi, lo, rounding.direction) if leaves_no_room else round_to_odd(hi, lo)
+    result = round_array(once, rounding, rng)
+    return result if narrow else _repair_extremes(name, wide, hi, result, rounding, rng)
 
 
 def _plain_is_harmless(name: str, sources: list[Array], rounding: Rounding) -> bool:
@@ -124,22 +126,20 @@ _PLAIN: dict[str, Callable[..., Array]] = {
 }
 
 
+#: stands for what a quotient or a root lost, of which only the sign is known; never half an ulp, for neither can tie
+_TINY = 2.0**-1074
+
+
 def _divide_with_remainder(a: Array, b: Array) -> Pair:
     quotient = a / b
     product, error = two_product(quotient, b)
-    remainder = (a - product) - error
-    return quotient, np.where(np.signbit(b), -remainder, remainder)
+    return quotient, _TINY * np.sign((a - product) - error) * np.sign(b)
 
 
 def _sqrt_with_remainder(a: Array) -> Pair:
     root = np.sqrt(a)
     square, error = two_product(root, root)
-    return root, (a - square) - error
-
-
-def _fma_in_two(a: Array, b: Array, c: Array) -> Pair:
-    """Exact for float32 factors, whose product fp64 holds; wider factors are left to `_repair_extremes`."""
-    return two_sum(a * b, c)
+    return root, _TINY * np.sign((a - square) - error)
 
 
 _ERROR_FREE: dict[str, Callable[..., Pair]] = {
@@ -148,7 +148,7 @@ _ERROR_FREE: dict[str, Callable[..., Pair]] = {
     "multiply": two_product,
     "divide": _divide_with_remainder,
     "sqrt": _sqrt_with_remainder,
-    "fma": _fma_in_two,
+    "fma": lambda a, b, c: two_sum(a * b, c),  # fp64 holds the product of two fp32 numbers
 }
 
 
@@ -163,8 +163,6 @@ def _with_sign_of_zero(name: str, result: Array, operands: list[Array], rounding
 
 def _repair_extremes(name: str, operands: list[Array], hi: Array, result: Array, rounding: Rounding, rng: Rng) -> Array:
     """Redo exactly the elements with fp64 operands for which the error-free steps are not sure to hold."""
-    if name == "fma":
-        return _elementwise(name, operands, rounding, rng)
     doubtful = np.zeros(hi.shape, bool)
     for size in map(np.abs, (*operands, hi)):
         doubtful |= (size > 0) & ~((size >= 2.0**-450) & (size <= 2.0**450))

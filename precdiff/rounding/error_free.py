@@ -12,9 +12,12 @@ second means nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from precdiff.formats import Array
+from precdiff.rounding.rounding import Direction
 
 _SPLITTER = 2.0**27 + 1.0
 
@@ -42,6 +45,21 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
+def fused_in_two(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """Return (fl(a * b + c), lo): lo has the sign, at a tie the size, of what was lost (Boldo and Melquiond 2008, 5).
+
+    >>> a = np.float64(1 + 2.0**-30)
+    >>> fused_in_two(a, a, -a * a)[0] == 2.0**-60
+    np.True_
+    """
+    product, low = two_product(a, b)
+    middle, lowest = two_sum(c, low)
+    high, lower = two_sum(product, middle)
+    hi, lo = two_sum(high, round_to_odd(*two_sum(lowest, lower)))
+    # Infinities, NaNs and the signs of zeros get lost on the way; where there are any, plain arithmetic is exact.
+    return np.where(np.isfinite(hi) & (hi != 0), hi, product + c), lo
+
+
 def _split(a: Array) -> tuple[Array, Array]:
     """Split into two halves of at most 26 bits (Veltkamp)."""
     scaled = _SPLITTER * a
@@ -60,6 +78,30 @@ def round_to_odd(hi: Array, lo: Array) -> Array:
     inexact = (lo != 0) & (lo == lo) & np.isfinite(hi) & (word & 1 == 0)
     step = np.where(np.signbit(lo) == np.signbit(hi), 1, -1)
     return np.where(inexact, word + step, word).view(np.float64)
+
+
+def round_pair(hi: Array, lo: Array, direction: Direction) -> Array:
+    """Return hi + lo rounded to fp64 in any direction but stochastic, for hi = fl(hi + lo).
+
+    Only the sign of lo matters, and for nearest-away its size at a tie.
+
+    >>> float(round_pair(np.float64(1.0), np.float64(-(2.0**-60)), "toward-zero"))
+    0.9999999999999999
+    """
+    if direction == "to-odd":
+        return round_to_odd(hi, lo)
+    step = _STEPS[direction](hi, np.where(np.isfinite(hi), lo, 0.0))
+    return np.where(step == 0, hi, np.nextafter(hi, np.copysign(np.inf, step)))
+
+
+#: direction -> (hi, lo) -> a number whose sign says to which neighbour of hi to go; 0: stay
+_STEPS: dict[str, Callable[[Array, Array], Array]] = {
+    "nearest-even": lambda hi, lo: np.zeros_like(hi),
+    "nearest-away": lambda hi, lo: np.where(np.nextafter(hi, np.copysign(np.inf, hi)) - hi == 2 * lo, lo, 0.0),
+    "toward-zero": lambda hi, lo: np.where(np.signbit(hi) == np.signbit(lo), 0.0, lo),
+    "up": lambda hi, lo: np.maximum(lo, 0.0),
+    "down": lambda hi, lo: np.minimum(lo, 0.0),
+}
 
 
 def round_integers_to_odd(values: Array) -> Array:

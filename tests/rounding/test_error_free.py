@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from precdiff.rounding import DIRECTIONS, Rounding, round_array, round_exact, round_to_odd, two_product, two_sum
+from precdiff.rounding.error_free import fused_in_two, round_pair
 from tests.rounding.edges import same
 
 
@@ -49,6 +50,37 @@ def test_round_to_odd_passes_specials_through():
     hi = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, np.inf, -np.inf])
     lo = np.array([np.nan, np.nan, np.nan, 0.0, 0.0, np.nan, -np.inf, 1.0])
     assert same(round_to_odd(hi, lo), hi).all()
+
+
+@pytest.mark.parametrize("direction", [direction for direction in DIRECTIONS if direction != "stochastic"])
+def test_round_pair_is_the_sum_rounded_once(direction):
+    hi = np.concatenate([wide(500, (-5, 5), 9), [1.0, 1.0, -1.0, 1.0 + 2.0**-52, 2.0]])
+    half = np.exp2(np.floor(np.log2(np.abs(hi)))) * 2.0**-53
+    for share in (0.0, 0.25, 0.75):
+        for sign in (1, -1):
+            lo = sign * share * half / 2  # below half the gap under a power of two
+            expected = [
+                round_exact(Fraction(h) + Fraction(low), Rounding("fp64", direction))
+                for h, low in zip(hi.tolist(), lo.tolist(), strict=True)
+            ]
+            assert round_pair(hi, lo, direction).tolist() == expected
+
+
+def test_round_pair_knows_ties():
+    hi, lo = np.array([1.0, -1.0, 1 + 2.0**-51, 1 + 2.0**-51]), 2.0**-53 * np.array([1, -1, 1, -1])
+    assert round_pair(hi, lo, "nearest-even").tolist() == hi.tolist()
+    assert round_pair(hi, lo, "nearest-away").tolist() == [1 + 2.0**-52, -1 - 2.0**-52, 1 + 3 * 2.0**-52, 1 + 2.0**-51]
+
+
+def test_fused_in_two_is_the_nearest_and_the_sign_of_the_rest():
+    a, b = wide(4000, (-40, 40), 10), wide(4000, (-40, 40), 11)
+    c = -a * b * (1 + np.where(np.arange(4000) % 2, wide(4000, (-60, -1), 12), 0))
+    hi, lo = fused_in_two(a, b, c)
+    for parts in zip(a.tolist(), b.tolist(), c.tolist(), hi.tolist(), lo.tolist(), strict=True):
+        x, y, z, high, low = map(Fraction, parts)
+        exact = x * y + z
+        assert high == Fraction(round_exact(exact, Rounding("fp64")))
+        assert (exact > high) == (low > 0) and (exact < high) == (low < 0)
 
 
 @pytest.mark.parametrize("name", ["fp16", "bf16", "fp32", "e5m2"])
