@@ -110,7 +110,8 @@ class DoubleDoubleMachine(Machine):
 
 def _marked(result: Planes, operands: Sequence[Planes], plain: Plane) -> Planes:
     """Put specials right: an infinite or NaN operand known exactly gives IEEE's result, `plain` of the leading parts;
-    an unknown operand or an overflow gives an unknown one."""
+    an unknown operand or an overflow gives an unknown one.
+    """
     hi, lo, radius = result
     special = ~np.isfinite(hi) | ~np.isfinite(lo)
     known = np.zeros(np.shape(hi), bool)

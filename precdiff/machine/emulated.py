@@ -21,7 +21,7 @@ from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import RealArray, exactly
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.op import Elementwise, Reduction
-from precdiff.rounding import Rounding, round_array, round_exact, round_integer
+from precdiff.rounding import Rounding, arithmetic, round_array, round_exact, round_integer
 
 
 class EmulatedMachine(Machine):
@@ -48,9 +48,16 @@ class EmulatedMachine(Machine):
         if not format.is_float:
             raise KernelError(f"{op.name}: not defined for {format.name}; cast to a float format first")
         rounding = self.profile.rounding(format, op.name)
+        if op.name == "fma" and not self.profile.fused_multiply_add.value:
+            return (self._separate(arrays, rounding),)
         if op.rounded is not None:
             return (op.rounded(*arrays, rounding, self.rng),)
         return (self._function(op, arrays, [t.format for t in inputs], rounding),)
+
+    def _separate(self, arrays: Sequence[np.ndarray], rounding: Rounding) -> np.ndarray:
+        """x y + z where the unit rounds the product before it adds."""
+        product = arithmetic.multiply(arrays[0], arrays[1], rounding, self.rng)
+        return arithmetic.add(product, arrays[2], rounding, self.rng)
 
     def _function(
         self, op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding
@@ -84,28 +91,25 @@ class EmulatedMachine(Machine):
             largest = np.max(values, axis=-1)
             zero = (largest == 0) & np.any((values == 0) & ~np.signbit(values), axis=-1)
             return (np.where(zero, np.abs(largest), largest).astype(values.dtype),)
-        accumulator = self._accumulator(params, x.format, self.profile.sum_accumulator.value)
+        accumulator = self._accumulator(params, "sum", x.format)
         terms = round_array(values, self.profile.rounding(accumulator, "cast"))
         rounding = self.profile.rounding(accumulator, "sum")
-        total = self.profile.sum_order.value.sum(terms, rounding, data=x.format)
+        total = self.profile.sum_order.value.sum(terms, rounding, data=x.format, rng=self.rng)
         return (self._deliver(total, accumulator, format),)
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
         a, b = (self._read(t) for t in inputs[:2])
-        accumulator = self._accumulator(params, inputs[0].format, self.profile.matmul_accumulator.value)
+        accumulator = self._accumulator(params, "matmul", inputs[0].format)
         start = round_array(inputs[2].planes[0], Rounding(accumulator)) if len(inputs) == 3 else None
         columns = np.swapaxes(b, -1, -2)
         order = self.profile.matmul_order_for(inputs[0].format)
-        total = order.dot(
-            a[..., :, None, :], columns[..., None, :, :], self.profile.rounding(accumulator, "matmul"),
-            self.profile.matmul_product.value, c=start, data=inputs[0].format,
-        )  # fmt: skip
+        product, rounding = self.profile.matmul_product.value, self.profile.rounding(accumulator, "matmul")
+        rows, columns = a[..., :, None, :], columns[..., None, :, :]
+        total = order.dot(rows, columns, rounding, product, c=start, data=inputs[0].format, rng=self.rng)
         return (self._deliver(total, accumulator, format),)
 
-    def _accumulator(self, params: Mapping[str, Any], format: Format, default: str) -> Format:
-        if params.get("acc"):
-            return get_format(params["acc"])
-        return format if default == "same" else get_format(default)
+    def _accumulator(self, params: Mapping[str, Any], op: str, format: Format) -> Format:
+        return get_format(params["acc"]) if params.get("acc") else self.profile.accumulator(op, format)
 
     def _deliver(self, total: np.ndarray, accumulator: Format, format: Format) -> np.ndarray:
         """The accumulator's value in the declared format."""

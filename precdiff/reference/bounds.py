@@ -39,7 +39,16 @@ def bound(trace: Trace, step: Step, exact: RealArray) -> np.ndarray:
         return np.asarray(own + accumulation_factor(trace, step) * terms(trace, step))
     if isinstance(op, Reduction):
         return np.zeros(exact.shape)
-    return np.asarray(own)
+    return np.asarray(own + _product_rounding(trace, step, format))
+
+
+def _product_rounding(trace: Trace, step: Step, format: Format) -> np.ndarray | float:
+    """What an fma that rounds its product first may err by on top: that rounding."""
+    if step.op != "fma" or trace.profile.fused_multiply_add.value:
+        return 0.0
+    x, y = (np.asarray(trace.values[i], np.float64) for i in step.inputs[:2])
+    with np.errstate(all="ignore"):
+        return rounding_ulps(trace.profile, step) * ulp(x * y, format)
 
 
 def rounding_ulps(profile: DeviceProfile, step: Step) -> float:
@@ -62,8 +71,7 @@ def accumulator(trace: Trace, step: Step) -> Format:
     """The format a sum or matrix product is accumulated in."""
     if step.params.get("acc"):
         return get_format(step.params["acc"])
-    field = trace.profile.matmul_accumulator if step.op == "matmul" else trace.profile.sum_accumulator
-    return get_format(trace.formats[step.inputs[0]] if field.value == "same" else field.value)
+    return trace.profile.accumulator(step.op, trace.formats[step.inputs[0]])
 
 
 def length(trace: Trace, step: Step) -> int:

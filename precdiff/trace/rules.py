@@ -114,12 +114,17 @@ def _exponent(value: Any, step: Step, base: EmulatedMachine) -> Rule:
         return Rule(base)
     if declared.p > 24:
         return Rule(MpMachine(declared.p))
-    wide = dataclasses.replace(
-        declared, name=f"{declared.name}~unbounded", emin=-_WIDE, emax=_WIDE, carrier="float64", bits=64, has_inf=True
-    )
-    return Rule(
-        base, wide, lambda s: {**s.params, "acc": wide} if _accumulates(s) and not s.params.get("acc") else s.params
-    )
+    if not _accumulates(step):
+        return Rule(base, _unbounded(declared))
+    named = step.params.get("acc")
+    accumulator = _unbounded(get_format(named) if named else base.profile.accumulator(step.op, declared))
+    return Rule(base, _unbounded(declared), lambda s: {**s.params, "acc": accumulator})
+
+
+def _unbounded(format: Format) -> Format:
+    """The format with its precision and exponents that never run out (within float64's)."""
+    name = f"{format.name}~unbounded"
+    return dataclasses.replace(format, name=name, emin=-_WIDE, emax=_WIDE, carrier="float64", bits=64, has_inf=True)
 
 
 def _constant(value: Any, step: Step, base: EmulatedMachine) -> Rule:
