@@ -21,7 +21,7 @@ import contextlib
 import hashlib
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -107,9 +107,14 @@ class CommitFile(io.RawIOBase):
         except OSError as error:
             self._fail(error)
             self._keep(offset, data)
+        else:
+            self._keep(offset, data, only_into=self._pages.keys() & {self._committed // PAGE})
 
-    def _keep(self, offset: int, data: bytes) -> None:
+    def _keep(self, offset: int, data: bytes, only_into: Container[int] | None = None) -> None:
+        """Put data into pages: all it touches, or those of `only_into` (the page that the committed end cuts)."""
         for start, stop, page in _pieces(offset, len(data)):
+            if only_into is not None and page not in only_into:
+                break
             if page not in self._pages:
                 self._pages[page] = _read_at(self._file, page * PAGE, PAGE)
             self._pages[page][start - page * PAGE : stop - page * PAGE] = data[start - offset : stop - offset]

@@ -65,7 +65,7 @@ def write_codes(dataset: Any, codes: Array, first: int | None = None) -> None:
     """Write codes, whole or along the first axis from `first`."""
     data = np.ascontiguousarray(codes, codes.dtype.newbyteorder("<"))
     if data.size:
-        memory, file = _spaces(dataset, None if first is None else (first,), data.shape)
+        memory, file = _spaces(dataset, None if first is None else (first,) + (0,) * (data.ndim - 1), data.shape)
         dataset.id.write(memory, file, data, dataset.id.get_type())
 
 

@@ -46,7 +46,8 @@ def statistics_of(values: Array | Iterable[Array]) -> Statistics:
     nans = infinities = 0
     parts: list[_Part] = []
     for block in _blocks(pieces):
-        wide = block.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            wide = block.astype(np.float64)
         finite = wide[np.isfinite(wide)]
         missing = int(np.isnan(wide).sum())
         nans, infinities = nans + missing, infinities + wide.size - finite.size - missing

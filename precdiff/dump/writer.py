@@ -82,7 +82,8 @@ class DumpWriter:
 
     def sink(self, trace: Trace) -> Sink:
         """What a recorder calls with each step of `trace` and the tensor it made."""
-        self.describe(attributes_of(trace))
+        self.describe(dataclasses.replace(attributes_of(trace), inputs={}, outputs={}))
+        self.flush()
 
         def keep(step: Step, values: np.ndarray) -> None:
             with self._session.lock:
@@ -131,7 +132,7 @@ class DumpWriter:
     def add_tensor(self, id: str, values: np.ndarray, format: str | Format, **about: str) -> None:
         """Keep a tensor: carrier values, and of TensorRow's fields `name`, `role`, `layer`."""
         values = np.asarray(values)
-        codes = to_bits(values, stored_format(format)).reshape(values.shape)
+        codes = to_bits(values, format).reshape(values.shape)
         self.add_row(self._row(id, get_format(format), codes, values, about), codes)
 
     def add_codes(self, id: str, codes: Array, format: str | Format, **about: str) -> None:
