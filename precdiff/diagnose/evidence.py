@@ -145,6 +145,17 @@ class Evidence:
             so_far += share
         return [s.id for s in self.steps if s.id in chosen]
 
+    @cached_property
+    def first_nonfinite(self) -> str | None:
+        """The first step that gave an infinity or NaN for a finite exact value, where that reaches the failing
+        elements; shares say nothing of it.
+        """
+        for step in self.steps:
+            lost = ~np.isfinite(self.values(step.id)) & (self.exact(step.id).kind == FINITE)
+            if (lost & self.touched(step.id)).any():
+                return step.id
+        return None
+
     def touched(self, step: str) -> np.ndarray:
         """Mask of the step's elements that influence the failing elements (by a non-zero cotangent, else by place)."""
         if self.problem.group == "finite" and step in self.cotangents:

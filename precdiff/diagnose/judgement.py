@@ -223,19 +223,12 @@ class Judgement:
                 return id
         if not self.problems:
             return None
-        problem = self.problems[0]
-        return self._first_nonfinite(problem) if problem.group == "nonfinite" else self._largest_share(problem)
+        evidence = Evidence(self.problems[0], self.totals, self.locals_)
+        return evidence.first_nonfinite or self._largest_share(evidence)
 
-    def _first_nonfinite(self, problem: Problem) -> str:
-        for step in self.trace.steps:
-            known = step.id in self.totals and self.totals[step.id].values
-            if known and (~np.isfinite(self.trace.values[step.id]) & (known.kind == FINITE)).any():
-                return step.id
-        return problem.tensor
-
-    def _largest_share(self, problem: Problem) -> str:
-        shares = Evidence(problem, self.totals, self.locals_).shares
-        return max(shares, key=lambda id: shares[id]) if shares else problem.tensor
+    def _largest_share(self, evidence: Evidence) -> str:
+        shares = evidence.shares
+        return max(shares, key=lambda id: shares[id]) if shares else evidence.problem.tensor
 
     @cached_property
     def candidates(self) -> list[tuple[str, Verdict]]:

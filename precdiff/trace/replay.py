@@ -18,7 +18,7 @@ from typing import Any
 from precdiff.device import DeviceProfile
 from precdiff.errors import PrecDiffError
 from precdiff.formats import Format, get_format, to_bits
-from precdiff.machine import BallMachine, EmulatedMachine, IntervalMachine, Machine, Tensor
+from precdiff.machine import BallMachine, EmulatedMachine, IntervalMachine, Machine, MpMachine, Tensor
 from precdiff.ops import OPS
 from precdiff.rounding import Rounding, round_array
 from precdiff.trace.change import Change, Region
@@ -155,8 +155,8 @@ def _narrowed(tensor: Tensor, declared: Format, rounding: Rounding) -> Any:
 
 
 def _same_kind(one: Machine, other: Machine) -> bool:
-    """Emulated machines share their representation, whatever their profile."""
-    return isinstance(one, EmulatedMachine) and isinstance(other, EmulatedMachine)
+    """Emulated machines share their representation, whatever their profile; so do those of mpmath."""
+    return any(isinstance(one, kind) and isinstance(other, kind) for kind in (EmulatedMachine, MpMachine))
 
 
 def same_bits(one: Trace, other: Trace, tensor: str) -> bool:

@@ -1,8 +1,8 @@
 """error_amplification: a function magnifies the rounding errors of its argument by its condition number.
 
-exp(y ln x) is the classic: one ulp of the argument is |y ln x| ulps of the result. Evidence: the steps that carry the
-error are read by a function whose condition number on the failing elements exceeds 2. Proof: those steps in the next
-wider format, read unrounded.
+exp(y ln x) is the classic: one ulp of the argument is |y ln x| ulps of the result. Evidence: steps that carry the error
+feed a function whose condition number exceeds 2 where the error passes. Proof: those steps, and all on the way to the
+function, in the next wider format, read unrounded.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.magnification import magnified
 from precdiff.diagnose.rule import Hypothesis, cause_rule
-from precdiff.diagnose.widening import reader, wider
-from precdiff.trace import Change, Region
+from precdiff.diagnose.widening import way, wider
+from precdiff.trace import Change, Step, needed_for
 
 AMPLIFIES = 2.0
 _FUNCTIONS = ("exp", "expm1", "log", "log1p", "power", "tanh", "erf", "rsqrt", "reciprocal", "sqrt")
@@ -25,21 +26,24 @@ _FUNCTIONS = ("exp", "expm1", "log", "log1p", "power", "tanh", "erf", "rsqrt", "
     definition="rounding errors of an argument magnified by a function of condition number above 2",
 )  # fmt: skip
 def error_amplification(evidence: Evidence) -> Iterator[Hypothesis]:
-    """The steps of the largest share, if a function reads and magnifies them."""
+    """Every function that magnifies what steps of the largest share feed it, the smallest region first."""
     born = evidence.born_at()
-    root = reader(evidence, born) if born else ""
-    step = next((s for s in evidence.steps if s.id == root), None)
-    if step is None or step.op not in _FUNCTIONS or root in born:
+    steps = [s for s in evidence.steps if s.op in _FUNCTIONS]
+    found = [hypothesis for step in steps for hypothesis in _hypotheses(evidence, step, born)]
+    yield from sorted(found, key=lambda h: len(h.region.steps))
+
+
+def _hypotheses(evidence: Evidence, step: Step, all_born: list[str]) -> Iterator[Hypothesis]:
+    before = needed_for(evidence.trace, step.inputs)
+    born = [id for id in all_born if id in before]
+    target = wider(evidence.format(born[-1])) if born else None
+    condition = magnified(evidence, step, AMPLIFIES) if target else np.zeros(0)
+    if not condition.size:
         return
-    mask = evidence.touched(root)
-    condition = np.broadcast_to(evidence.condition(step), mask.shape)[mask]
-    target = wider(evidence.format(born[-1]))
-    if not (condition.size and np.nanmax(condition) > AMPLIFIES) or target is None:
-        return
-    region = Region(tuple(born))
-    names = ", ".join(evidence.trace.step(id).source.name or id for id in born)
+    region = way(evidence, born, step)
+    names = ", ".join(evidence.trace.step(id).source.name or id for id in region.steps)
     yield Hypothesis(
-        root, region, born, ({region: Change("format", target, "wide")},),
+        step.id, region, born, ({region: Change("format", target, "wide")},),
         f"Compute {names} in {target} and hand the unrounded value to {step.op}.",
-        {"condition_max": float(np.nanmax(condition)), "condition_median": float(np.nanmedian(condition))},
+        {"condition_max": float(np.max(condition)), "condition_median": float(np.median(condition))},
     )  # fmt: skip

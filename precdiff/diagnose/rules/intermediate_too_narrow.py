@@ -1,8 +1,8 @@
 """intermediate_too_narrow: an intermediate is kept in a format that cannot hold what the result needs of it.
 
-Evidence: the steps that carry the error are narrower than the result (a constant or cast in fp16 inside fp32
-arithmetic, an fp16 accumulator), or all is one format and those steps in the next wider one would do. Proof: exactly
-that.
+Evidence: steps that carry the error, or leave the range, have a narrower format than the result (a constant or cast in
+fp16 inside fp32 arithmetic), or than the arithmetic on both sides of them (an fp32 value stored in fp16 and widened
+again). Proof: those steps in the format around them, read unrounded.
 """
 
 from __future__ import annotations
@@ -12,19 +12,32 @@ from collections.abc import Iterator
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.diagnose.widening import reader
-from precdiff.trace import Change, Region
+from precdiff.formats import Format
+from precdiff.trace import Change, Region, Step
 
 
 @cause_rule(
-    "intermediate_too_narrow", rank=30,
-    definition="the steps that carry the error have a narrower format than the result",
+    "intermediate_too_narrow", rank=30, groups=("finite", "nonfinite"),
+    definition="steps that carry the error have a narrower format than the result or the arithmetic around them",
 )  # fmt: skip
 def intermediate_too_narrow(evidence: Evidence) -> Iterator[Hypothesis]:
-    """The narrow steps among those of the largest share."""
-    p = evidence.problem.format.p
-    narrow = [id for id in evidence.born_at() if evidence.format(id).p < p]
+    """The narrow steps among those of the largest share and the first that left the range."""
+    suspects = {*evidence.born_at(), evidence.first_nonfinite}
+    around = {s.id: _around(evidence, s) for s in evidence.steps if s.id in suspects}
+    narrow = [id for id, format in around.items() if evidence.format(id).p < format.p]
     if narrow:
-        yield _hypothesis(evidence, narrow, evidence.problem.format.name)
+        yield _hypothesis(evidence, narrow, max((around[id] for id in narrow), key=lambda f: f.p).name)
+
+
+def _around(evidence: Evidence, step: Step) -> Format:
+    """The format the step could have: the result's, or its operands' where everything that reads it widens it again."""
+    result = evidence.problem.format
+    operands = [f for f in map(evidence.format, step.inputs) if f.is_float]
+    readers = [s for s in evidence.steps if step.id in s.inputs]
+    own = evidence.format(step.id)
+    if operands and readers and all(s.op == "cast" and evidence.format(s.id).p > own.p for s in readers):
+        return max(min(operands, key=lambda f: f.p), result, key=lambda f: f.p)
+    return result
 
 
 def _hypothesis(evidence: Evidence, steps: list[str], target: str) -> Hypothesis:

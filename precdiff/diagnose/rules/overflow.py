@@ -6,28 +6,42 @@ itself too little (a huge offset absorbs the signal), the same steps with their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.diagnose.widening import reader
-from precdiff.machine.realarray import FINITE
-from precdiff.trace import Change, Region, needed_for
+from precdiff.machine.realarray import FINITE, NEGATIVE_INFINITY, POSITIVE_INFINITY
+from precdiff.ops import OPS, Elementwise
+from precdiff.trace import Change, Region, Step, needed_for
 
 
-def _overflowing(evidence: Evidence, step: str) -> np.ndarray:
-    """Elements whose exact value exceeds the format's largest number, recorded as an infinity, NaN or that number."""
-    format = evidence.format(step)
-    if not format.is_float:
-        return np.zeros(evidence.values(step).shape, bool)
-    exact, recorded = evidence.exact(step), evidence.values(step)
+def _overflowing(evidence: Evidence, step: Step, earlier: Collection[str]) -> np.ndarray:
+    """Elements whose exact value exceeds the format's largest number, recorded as an infinity, NaN or that number;
+    `earlier` are the steps before it that overflow.
+    """
+    format = evidence.format(step.id)
+    if not format.is_float or step.op == "constant":
+        return np.zeros(evidence.values(step.id).shape, bool)
+    exact, recorded = evidence.exact(step.id), evidence.values(step.id)
     beyond = (exact.kind == FINITE) & (np.abs(exact.hi) > format.max_finite)
-    # beyond fp64 a certified value is kept as an infinity; born here means finite operands
-    beyond |= np.isin(exact.kind, (1, 2)) & np.isfinite(evidence.locals_[step].values.values())
+    # a certified value beyond fp64 is kept as an infinity
+    infinite = np.isin(exact.kind, (POSITIVE_INFINITY, NEGATIVE_INFINITY))
+    beyond |= infinite & (_no_pole(evidence, step) | any(i in earlier for i in step.inputs))
     with np.errstate(invalid="ignore"):
         return np.asarray(beyond & ~(np.abs(recorded) < format.max_finite))
+
+
+def _no_pole(evidence: Evidence, step: Step) -> np.ndarray:
+    """Where all operands are finite and none is 0: an infinity here is neither handed on nor a pole."""
+    operands = [evidence.values(i) for i in step.inputs]
+    shape = evidence.values(step.id).shape
+    if not isinstance(OPS[step.op], Elementwise):
+        return np.full(shape, all(np.isfinite(x).all() for x in operands))
+    usable = [np.isfinite(x) & (x != 0) for x in operands]
+    return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*usable)), shape)
 
 
 @cause_rule(
@@ -36,24 +50,26 @@ def _overflowing(evidence: Evidence, step: str) -> np.ndarray:
 )  # fmt: skip
 def overflow(evidence: Evidence) -> Iterator[Hypothesis]:
     """The steps that overflow, in execution order; the first is the birthplace, later ones its consequences."""
-    steps = [
-        s
-        for s in evidence.steps
-        if s.op != "constant" and (_overflowing(evidence, s.id) & evidence.touched(s.id)).any()
-    ]
-    if not steps:
-        return
-    ids = [s.id for s in steps]
-    first, region = steps[0], Region(tuple(ids))
-    cones = Region(tuple(s.id for s in evidence.steps if s.id in needed_for(evidence.trace, ids)))
-    mask = _overflowing(evidence, first.id)
-    exact = np.abs(evidence.exact(first.id).values()[mask])
-    yield Hypothesis(
+    steps: dict[str, np.ndarray] = {}
+    for step in evidence.steps:
+        where = _overflowing(evidence, step, steps)
+        if (where & evidence.touched(step.id)).any():
+            steps[step.id] = where
+    if steps:
+        yield _hypothesis(evidence, list(steps), next(iter(steps.values())))
+
+
+def _hypothesis(evidence: Evidence, ids: list[str], where: np.ndarray) -> Hypothesis:
+    first, region = evidence.trace.step(ids[0]), Region(tuple(ids))
+    before = needed_for(evidence.trace, ids)
+    cones = Region(tuple(s.id for s in evidence.steps if s.id in before))
+    exact = np.abs(evidence.exact(first.id).values()[where])
+    return Hypothesis(
         reader(evidence, ids), region, [first.id],
         ({region: Change("exponent", "unbounded", "wide")}, {cones: Change("exact", exit="wide")}),
         f"Keep {first.source.name or first.id} in range: scale or shift its operands, or compute it in a wider format.",
         {
-            "first": first.id, "overflowed": int(np.count_nonzero(mask)), "largest_exact": float(exact.max()),
+            "first": first.id, "overflowed": int(np.count_nonzero(where)), "largest_exact": float(exact.max()),
             "largest_finite": evidence.format(first.id).max_finite,
         },
     )  # fmt: skip

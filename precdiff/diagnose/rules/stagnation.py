@@ -1,7 +1,8 @@
 """stagnation: a running sum grew so large that the terms still to come are absorbed.
 
 Evidence: replayed term by term in the declared accumulator, the partial sum stays constant while non-zero terms are
-added. Proof: the same order with the next wider accumulator.
+added. Proof: the same order with the next wider accumulator; where the wider sum no longer fits its own format, the sum
+in the wider format, read unrounded.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import numpy as np
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.diagnose.widening import wider
+from precdiff.formats import native
 from precdiff.ops.reductions import axes_of
 from precdiff.reference import accumulator
-from precdiff.rounding import arithmetic
+from precdiff.rounding import Rounding, arithmetic, round_array
 from precdiff.trace import Change, Region, Step
 
 #: share of the terms that must be absorbed
 ABSORBED = 0.01
+#: terms replayed one by one where numpy's accumulate does not round as the profile does
+_ONE_BY_ONE = 20_000
 
 
 @cause_rule("stagnation", rank=25, definition="a running sum that stays constant while non-zero terms are added to it")
@@ -29,29 +33,45 @@ def stagnation(evidence: Evidence) -> Iterator[Hypothesis]:
         target = wider(accumulator(evidence.trace, step)) if step.op == "sum" else None
         if target is None or not evidence.trace.profile.sum_order.value.running:
             continue
-        absorbed, stops_at, value = _absorbed(evidence, step)
-        terms = evidence.values(step.inputs[0]).size // max(evidence.values(step.id).size, 1)
-        if absorbed >= max(1, ABSORBED * terms):
-            yield Hypothesis(
-                step.id, Region((step.id,)), [step.id], ({step.id: Change("accumulator", target)},),
-                f"Accumulate {step.source.name or step.id} in {target}, or sum in a tree.",
-                {"absorbed_terms": absorbed, "terms": terms, "stops_at_index": stops_at, "stopped_value": value},
-            )  # fmt: skip
+        terms, sums = _worst_output(evidence, step)
+        absorbed = (np.diff(sums, prepend=0) == 0) & (terms[: sums.size] != 0)
+        if np.count_nonzero(absorbed) >= max(1, ABSORBED * terms.size):
+            yield _hypothesis(evidence, step, target, absorbed, sums)
 
 
-def _absorbed(evidence: Evidence, step: Step) -> tuple[int, int, float]:
-    """(absorbed terms, index of the last term that moved the sum, its value) of the output with the worst local
-    error.
-    """
+def _hypothesis(evidence: Evidence, step: Step, target: str, absorbed: np.ndarray, sums: np.ndarray) -> Hypothesis:
+    moved = np.flatnonzero(np.diff(sums, prepend=0))
+    last = int(moved[-1]) if moved.size else -1
+    return Hypothesis(
+        step.id, Region((step.id,)), [step.id],
+        ({step.id: Change("accumulator", target)}, {step.id: Change("format", target, "wide")}),
+        f"Accumulate {step.source.name or step.id} in {target}, or sum in a tree.",
+        {
+            "absorbed_terms": int(np.count_nonzero(absorbed)), "terms": int(absorbed.size), "stops_at_index": last,
+            "stopped_value": float(sums[-1]),
+        },
+    )  # fmt: skip
+
+
+def _worst_output(evidence: Evidence, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    """(terms, partial sums) of the output with the worst local error, in the accumulator's numbers."""
     x = evidence.trace.values[step.inputs[0]]
     axes = axes_of(x.shape, step.params.get("axis"))
     rest = [i for i in range(x.ndim) if i not in axes]
     rows = np.transpose(x, [*rest, *axes]).reshape(evidence.values(step.id).size, -1)
     row = rows[int(np.argmax(np.abs(evidence.local_error(step.id))))]
     rounding = evidence.trace.profile.rounding(accumulator(evidence.trace, step), "sum")
-    total, absorbed, last = np.zeros((), row.dtype), 0, -1
-    for i, term in enumerate(row):
-        moved = arithmetic.add(total, term, rounding)
-        absorbed, last = (absorbed + bool(term != 0), last) if moved == total else (absorbed, i)
-        total = moved
-    return absorbed, last, float(total)
+    terms = round_array(row, rounding)
+    return terms, _partial_sums(terms, rounding)
+
+
+def _partial_sums(terms: np.ndarray, rounding: Rounding) -> np.ndarray:
+    """The running sums: numpy's accumulate where every one of its steps is the profile's own rounding."""
+    with np.errstate(all="ignore"):
+        sums = np.add.accumulate(native(terms, rounding.format)).astype(terms.dtype)
+        if np.array_equal(arithmetic.add(sums[:-1], terms[1:], rounding), sums[1:], equal_nan=True):
+            return sums
+        total, sums = np.zeros((), terms.dtype), terms[:_ONE_BY_ONE].copy()
+        for i, term in enumerate(sums):
+            sums[i] = total = arithmetic.add(total, term, rounding)
+    return sums

@@ -13,8 +13,10 @@ import numpy as np
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.diagnose.widening import reader
+from precdiff.machine import MpMachine, RealArray
 from precdiff.machine.realarray import FINITE
-from precdiff.trace import Change, Region
+from precdiff.reference.restrict import is_elementwise, isolated, restricted
+from precdiff.trace import Change, Region, local
 
 
 def _underflowing(evidence: Evidence, step: str) -> np.ndarray:
@@ -25,9 +27,21 @@ def _underflowing(evidence: Evidence, step: str) -> np.ndarray:
     exact, recorded = evidence.locals_[step].values, evidence.values(step)
     with np.errstate(all="ignore"):
         relative = np.abs((recorded - exact.hi) - exact.lo) / np.abs(exact.hi)
-    nonzero = (exact.hi != 0) | (exact.radius > 0)
+    nonzero = _nonzero(evidence, step, exact)
     small = (exact.kind == FINITE) & nonzero & (np.abs(exact.hi) < format.min_normal)
     return np.asarray(small & ((relative > 2 * format.u) | (exact.hi == 0)))
+
+
+def _nonzero(evidence: Evidence, step: str, exact: RealArray) -> np.ndarray:
+    """Where the exact value is not 0; mpmath tells where it is too small for fp64 (exp(-1000) is not 0, log(1) is)."""
+    certain = np.asarray(np.abs(exact.hi) > exact.radius)
+    doubtful = (exact.kind == FINITE) & ~certain & (exact.radius > 0)
+    alone = isolated(evidence.trace, evidence.trace.step(step))
+    if not doubtful.any() or not is_elementwise(alone, step):
+        return certain
+    part = restricted(alone, step, doubtful)
+    certain[doubtful] = [value != 0 for value in local(part, part.steps[0], MpMachine()).planes[0]]
+    return certain
 
 
 @cause_rule(
