@@ -118,8 +118,10 @@ class Judgement:
 
     @cached_property
     def steps(self) -> dict[str, Compared]:
-        """Question (a), a row a step."""
-        return {s.id: self._step(s) for s in self.trace.steps}
+        """Question (a), a row a step; constants that are exact have nothing to say."""
+        rows = {s.id: self._step(s) for s in self.trace.steps}
+        silent = {s.id for s in self.trace.steps if s.op == "constant" and not rows[s.id].row.max_ulp > 0}
+        return {id: row for id, row in rows.items() if id not in silent}
 
     def _step(self, step: Step) -> Compared:
         made = self.locals_[step.id]

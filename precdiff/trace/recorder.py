@@ -7,6 +7,7 @@ know what an op means.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,9 +18,9 @@ from precdiff.formats import Format
 from precdiff.machine import Machine, Tensor
 from precdiff.machine.machine import constant_params
 from precdiff.ops import constant
-from precdiff.ops.op import Op
+from precdiff.ops.op import Constant, Op
 from precdiff.trace.source import calling_source
-from precdiff.trace.step import Step, Trace
+from precdiff.trace.step import Source, Step, Trace
 
 #: called with each new step and the tensor it made; a dump writer is one
 Sink = Callable[[Step, np.ndarray], None]
@@ -65,7 +66,7 @@ class RecordingMachine:
         result = self.inner.apply(op, inner, params, format)
         step = Step(
             id=self._new_id(op.name), op=op.name, inputs=tuple(t.id for t in inputs), params=dict(params),
-            format=result.format.name, layer="/".join(self._layers), source=calling_source(),
+            format=result.format.name, layer="/".join(self._layers), source=_source(op),
         )  # fmt: skip
         self.trace.steps.append(step)
         kept = self._keep(result, step.id)
@@ -83,3 +84,9 @@ class RecordingMachine:
         self._uses[name] = self._uses.get(name, 0) + 1
         count = self._uses[name]
         return name if count == 1 else f"{name}#{count}"
+
+
+def _source(op: Op) -> Source:
+    """Where the op was written; the name on that line is not a constant's."""
+    found = calling_source()
+    return dataclasses.replace(found, name="") if isinstance(op, Constant) else found
