@@ -5,10 +5,11 @@ Meaning of a pair, per element (DESIGN 3, "Specials are not reals"):
     lo == hi == +-inf            exactly that infinity
     lo < hi, one or both inf     unbounded on that side (an overflowed bound, a pole inside): not an infinity
     both NaN                     NaN
-(-inf, inf) therefore also says "anything, perhaps NaN": the ladder climbs. Everything is rounded outward: the host
-function errs by at most `bound` ulp of fp64, so `bound` + 1 steps of the fp64 spacing are added (the spacing below a
-power of two is half as wide, hence the extra one). Source: interval arithmetic as in IEEE 1788-2015; host bounds are
-checked by the tests.
+(-inf, inf) therefore also says "anything, perhaps NaN or an infinity": the ladder climbs. A pair with one unbounded end
+holds reals only, so that 0 times it is 0; where a pole or an infinity is possible the pair is (-inf, inf). Points at
+zero have the sign of IEEE 754. Everything is rounded outward: the host function errs by at most `bound` spacings of
+fp64 at its result, and `bound` + 1 are added (the spacing below a power of two is half as wide, hence the extra one).
+Source: interval arithmetic as in IEEE 1788-2015; host bounds are checked by the tests.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def increasing(
         with np.errstate(all="ignore"):
             at_lo, at_hi = host(x[0]), host(x[1])
             pair = np.maximum(lower(at_lo, bound), low), np.minimum(upper(at_hi, bound), high)
+            pair = unknown(pair, ((x[0] == pole) | (x[1] == pole)) & (x[0] < x[1]))
             outside = np.isnan(at_lo) & np.isnan(at_hi)
             return settle(pair, at_lo, special_points((x,), at_lo, x[0] == pole) | outside)
 
@@ -135,7 +137,23 @@ def multiply(x: Pair, y: Pair) -> Pair:
         corners = [(a, b) for a in x for b in y]
         lo = np.min([_corner(a, b, -1) for a, b in corners], axis=0)
         hi = np.max([_corner(a, b, 1) for a, b in corners], axis=0)
-        return settle((lo, hi), points, special_points((x, y), points))
+        pair = unknown((lo, hi), _is_infinite(x) & _has_zero(y) | _is_infinite(y) & _has_zero(x))
+        exact = special_points((x, y), points) | _exact_zero((x, y), points, (x[0] == 0) | (y[0] == 0))
+        return settle(pair, points, exact)
+
+
+def _is_infinite(x: Pair) -> np.ndarray:
+    return np.asarray((x[0] == x[1]) & np.isinf(x[0]))
+
+
+def _has_zero(x: Pair) -> np.ndarray:
+    return np.asarray((x[0] <= 0) & (x[1] >= 0))
+
+
+def _exact_zero(pairs: tuple[Pair, ...], points: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Where point operands give an exact zero, whose sign `points` knows."""
+    point = np.logical_and.reduce([lo == hi for lo, hi in pairs])
+    return np.asarray(point & where & (points == 0))
 
 
 def _corner(a: np.ndarray, b: np.ndarray, side: int) -> np.ndarray:
@@ -150,12 +168,14 @@ def divide(x: Pair, y: Pair) -> Pair:
     """Twin of x / y: corner quotients; a divisor that reaches 0 without being 0 leaves the result unknown."""
     with np.errstate(all="ignore"):
         points = x[0] / y[0]
-        quotients = [np.where((a == 0) & (b != 0), 0.0, a / b) for a in x for b in y]
+        quotients = [a / b for a in x for b in y]
         lo, hi = np.min(quotients, axis=0), np.max(quotients, axis=0)
-        zero = (lo == 0) & (x[0] == 0), (hi == 0) & (x[1] == 0)
-        pair = np.where(zero[0], lo, lower(lo, 0.5)), np.where(zero[1], hi, upper(hi, 0.5))
-        pair = unknown(pair, (y[0] <= 0) & (y[1] >= 0))
-        return settle(pair, points, special_points((x, y), points, y[0] == 0))
+        # the end that stems from a zero of x is exact; which end that is follows the divisor's sign
+        ends = [np.where(y[0] > 0, one == 0, other == 0) for one, other in (x, x[::-1])]
+        pair = np.where(ends[0], 0.0, lower(lo, 0.5)), np.where(ends[1], 0.0, upper(hi, 0.5))
+        pair = unknown(pair, _has_zero(y))
+        exact = special_points((x, y), points, y[0] == 0) | _exact_zero((x, y), points, (x[0] == 0) & (y[0] != 0))
+        return settle(pair, points, exact)
 
 
 def fused(x: Pair, y: Pair, z: Pair) -> Pair:
@@ -174,16 +194,5 @@ def corners(host: Host, bound: float) -> Callable[[Pair, Pair], Pair]:
             point = (x[0] == x[1]) & (y[0] == y[1])
             pair = unknown((np.where(x[0] > 0, np.maximum(lo, 0.0), lo), hi), ~((x[0] > 0) | point))
             return settle(pair, points, special_points((x, y), points, x[0] == 0))
-
-    return enclose
-
-
-def compare(
-    lower_is: Callable[[Pair, Pair], np.ndarray], upper_is: Callable[[Pair, Pair], np.ndarray]
-) -> Callable[[Pair, Pair], Pair]:
-    """Twin of a comparison: (certainly true, possibly true) as 0.0 and 1.0; NaN operands give what the host gives."""
-
-    def enclose(x: Pair, y: Pair) -> Pair:
-        return lower_is(x, y).astype(np.float64), upper_is(x, y).astype(np.float64)
 
     return enclose

@@ -7,7 +7,7 @@ format.
 
 Each row carries what the machines need to know of the function and nothing of how they round it:
 
-    host     the fp64 numpy function, its error at most `bound` ulp of fp64 (checked against balls in the tests)
+    host     the fp64 numpy function, off by at most `bound` spacings of fp64 at its result (tested against balls)
     enclose  the interval twin: (lo, hi) planes in, (lo, hi) planes out, outward rounded (ops/enclosure.py)
     ball     the python-flint twin, one arb an operand
     mp       the mpmath twin, called with the context first: the definition of truth
@@ -68,6 +68,8 @@ class Elementwise(Op):
     vjp: Vjp | None = field(default=None, kw_only=True)
     rounded: Callable[..., np.ndarray] | None = field(default=None, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
+    #: values approached but not reached at finite points, which no precision may be able to tell from the result
+    open_at: tuple[float, ...] = field(default=(), kw_only=True)
     result: str = field(default="", kw_only=True)
     #: largest |result - truth| in ulp that a device of unknown profile may show (DESIGN 4, foreign dumps)
     allowance: float = field(default=4.0, kw_only=True)
