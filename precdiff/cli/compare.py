@@ -1,0 +1,27 @@
+"""`precdiff compare`: how far apart, and whether that is within the standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from precdiff.cli.judging import finish, judged
+from precdiff.cli.options import judging_options, subcommand
+from precdiff.cli.terminal import Terminal
+
+
+@subcommand
+@judging_options
+def command(
+    terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
+    **options: Any,
+) -> int:  # fmt: skip
+    """Judge ACTUAL against EXPECTED, or against the certified reference.
+
+    Each is a dump (.h5), FILE.npy or FILE:FORMAT:SHAPE. Without EXPECTED, ACTUAL is a dump, or with --kernel and
+    --input the bare output of a device. Exit 0 within the standard, 1 beyond it.
+    """
+    from precdiff import api
+
+    with terminal.waiting("comparing"):
+        report = judged(api.compare, actual, expected, kernel, **options)
+    return finish(terminal, report, output, verbose)

@@ -1,0 +1,142 @@
+"""What compare and explain have in common: two sides from words, and a report printed, written and made a code."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from precdiff.cli.running import Request
+from precdiff.cli.terminal import Terminal
+from precdiff.errors import FileError, NotComparableError, PrecDiffError
+
+if TYPE_CHECKING:
+    from precdiff.kernels import Run
+    from precdiff.report import Report
+
+_JUDGING = ("standard", "max_ulp", "rtol", "atol", "zero_atol", "layer", "backend")
+
+
+def judged(
+    judge: Callable[..., Report], actual: str, expected: str | None, kernel: str | None, **options: Any
+) -> Report:
+    """The report of `judge`, api.compare or api.explain, on what the words stand for."""
+    how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
+    if kernel is not None:
+        return _bare_output(judge, actual, expected, kernel, Request(**options), how)
+    if options["inputs"]:
+        raise PrecDiffError("--input was given without --kernel; name the kernel that ACTUAL is the output of")
+    return _two_sides(judge, actual, expected, how)
+
+
+def _two_sides(judge: Callable[..., Report], actual: str, expected: str | None, how: dict[str, Any]) -> Report:
+    mine = _side(actual)
+    if expected is None and not isinstance(mine, str):
+        raise NotComparableError(
+            f"{actual}: values alone have no reference. Give EXPECTED; or --kernel and the --input they were made from."
+        )
+    report = judge(mine, None if expected is None else _side(expected), **how)
+    if isinstance(mine, str):
+        return report
+    next_step = (
+        f"precdiff compare {shlex.quote(actual)} --kernel KERNEL --input NAME=FILE   # values alone have no steps"
+    )
+    return dataclasses.replace(
+        report, actual=actual, expected=expected or report.expected, provenance={**report.provenance, "next": next_step}
+    )
+
+
+def _side(text: str) -> Any:
+    """A dump's path as it is; a raw or .npy file as its array."""
+    from precdiff.generate.rawfile import is_raw, read_array
+
+    if text.endswith(".npy") or is_raw(text):
+        return read_array(text)
+    if not Path(text).exists():
+        raise FileError(
+            f"{text}: there is no such file (working folder {Path.cwd()}). "
+            "Allowed are a dump, FILE.npy and FILE:FORMAT:SHAPE as in out.bin:fp16:64,1024."
+        )
+    return text
+
+
+def _bare_output(
+    judge: Callable[..., Report], actual: str, expected: str | None, kernel: str, request: Request, how: dict[str, Any]
+) -> Report:
+    """Judge a device's output by the reference of its kernel on its inputs; the steps between are emulated ones."""
+    from precdiff.comparison import overall
+
+    if expected is not None:
+        raise PrecDiffError("EXPECTED and --kernel were both given; with --kernel the reference is what is expected")
+    emulated = request.run(kernel)
+    run = _with_output(emulated, actual)
+    report = judge(run, **how)
+    outputs = [row for row in report.tensors if row.role == "output"]
+    made = {**report.provenance, **_emulation(emulated, run), "next": _next(actual, kernel, request)}
+    return dataclasses.replace(
+        report, actual=actual, tensors=outputs, provenance=made, envelope=None,
+        verdict=overall(row.verdict for row in outputs), first_divergence=None,
+    )  # fmt: skip
+
+
+def _emulation(emulated: Run, run: Run) -> dict[str, Any]:
+    """How the steps of a bare output came about, and how many elements the device gave otherwise."""
+    from precdiff.formats import to_bits
+
+    (id,) = run.trace.outputs.values()
+    codes = [to_bits(one.trace.values[id], one.trace.formats[id]) for one in (emulated, run)]
+    return {
+        "steps": f"emulated on {run.trace.profile.name}",
+        "differs_from_emulation": int((codes[0] != codes[1]).sum()),
+    }
+
+
+def _next(actual: str, kernel: str, request: Request) -> str:
+    return shlex.join(["precdiff", "explain", actual, "--kernel", kernel, *request.words()])
+
+
+def _with_output(run: Run, path: str) -> Run:
+    """The run with the array of a file in place of its output."""
+    from precdiff.formats import carrier, format_of
+    from precdiff.generate import read_array
+
+    if len(run.trace.outputs) != 1:
+        names = ", ".join(run.trace.outputs)
+        raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
+    array, (id,) = read_array(path), run.trace.outputs.values()
+    found, wanted = (format_of(array).name, array.shape), (run.trace.formats[id], run.trace.values[id].shape)
+    if found != wanted:
+        raise NotComparableError(
+            f"{path}: found {found[0]} {found[1]}, the kernel gives {wanted[0]} {wanted[1]} on these inputs. "
+            "Check --format, --set and the shapes."
+        )
+    values = {**run.trace.values, id: carrier(array)}
+    return dataclasses.replace(run, trace=dataclasses.replace(run.trace, values=values))
+
+
+def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool) -> int:
+    """Print the report, write it where asked to, and give the exit code of its verdict."""
+    from precdiff.report import text
+
+    terminal.say(text.render(report, terminal.width, terminal.colour, verbose).rstrip("\n"))
+    document = report.to_json()
+    if output is not None:
+        _write(output, document)
+        terminal.say(f"written {output}; judge it again with `precdiff check {output} --max-ulp N`")
+    terminal.document(document)
+    return exit_code(report.verdict)
+
+
+def _write(path: str, document: dict[str, Any]) -> None:
+    try:
+        Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path}: the report cannot be written: {error.strerror}. Choose another place.") from None
+
+
+def exit_code(verdict: str) -> int:
+    """0 within the standard, 1 beyond it, 2 where that is not known."""
+    return {"pass": 0, "fail": 1}.get(verdict, 2)

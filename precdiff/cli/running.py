@@ -1,0 +1,70 @@
+"""From a command line's words to a Run: inputs, profile and options, for every command that runs a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from precdiff.device import DeviceProfile
+    from precdiff.kernels import Kernel, Run
+
+#: SPECs and numbers need a format; without --format it is the narrow one all this is about
+DEFAULT_FORMAT = "fp16"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of kernel_options (options.py), as they were given."""
+
+    format: str | None = None
+    profile: str = "ieee"
+    profile_fields: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+
+    def words(self) -> list[str]:
+        """The options as they would be typed again."""
+        single = {"--format": self.format, "--profile": self.profile if self.profile != "ieee" else None}
+        many = {"--profile-set": self.profile_fields, "--set": self.settings, "--input": self.inputs}
+        words = [word for name, value in single.items() if value for word in (name, value)]
+        words += [w for name, pairs in many.items() for k, v in pairs.items() for w in (name, f"{k}={v}")]
+        return [*words, *(["--seed", str(self.seed)] if self.seed else [])]
+
+    def run(self, kernel: str, dump: str | None = None) -> Run:
+        """Run the kernel."""
+        from precdiff import api
+        from precdiff.kernels import get_kernel
+
+        chosen = get_kernel(kernel)
+        options = {name: chosen.option(name, text) for name, text in self.settings.items()}
+        return api.run(
+            chosen, profile=changed_profile(self.profile, self.profile_fields), format=self.format,
+            inputs=self._arrays(chosen), options=options, seed=self.seed, dump=dump,
+        )  # fmt: skip
+
+    def _arrays(self, kernel: Kernel) -> dict[str, Any]:
+        from precdiff.generate import input_array
+
+        wanted = {name: kernel.formats.get(name) for name in self.inputs}
+        formats = {name: _format(fixed, self.format) for name, fixed in wanted.items()}
+        return {n: input_array(n, text, seed=self.seed, format=formats[n]) for n, text in self.inputs.items()}
+
+
+def _format(fixed: str | None, common: str | None) -> str:
+    """What a SPEC is rounded to: the kernel's own choice for that input, else --format; an accumulator takes fp32."""
+    if fixed == "accumulator":
+        return "fp32"
+    return fixed or common or DEFAULT_FORMAT
+
+
+def changed_profile(name: str, fields: Mapping[str, str]) -> DeviceProfile:
+    """The profile with the fields of --profile-set."""
+    from precdiff.device import get_profile
+
+    profile = get_profile(name)
+    for name_of_field, text in fields.items():
+        profile = profile.with_text(name_of_field, text)
+    return profile
