@@ -22,7 +22,7 @@ from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, UNKNOWN, RealArray
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.op import Elementwise, Reduction
-from precdiff.rounding import Rounding, round_exact
+from precdiff.rounding import Rounding, round_exact, round_integer_exact
 
 _ANYTHING = arb(0, math.inf)
 _LARGEST = float(np.finfo(np.float64).max)
@@ -67,7 +67,7 @@ class BallMachine(Machine):
             return (product,) if len(inputs) == 2 else (_mapped(_add, product, inputs[2].planes[0]),)
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
-        if self.casts == "ignored":
+        if format.is_float and self.casts == "ignored":
             return x.planes
         rounding = Rounding(format, params.get("mode") or "nearest-even")
         with flint.ctx.workprec(max(self.bits, 64)):
@@ -134,6 +134,10 @@ def enter_float(value: Any) -> Any:
     return arb(number) if math.isfinite(number) else number
 
 
+def _entered(value: float) -> Any:
+    return arb(value) if isinstance(value, int) else enter_float(value)
+
+
 def _ratio(value: Fraction) -> arb:
     return arb(flint.fmpq(value.numerator, value.denominator))
 
@@ -149,13 +153,14 @@ def _fraction(x: arb) -> Fraction:
 
 
 def _round_ball(x: Any, rounding: Rounding) -> Any:
+    into = round_exact if rounding.format.is_float else round_integer_exact
     if isinstance(x, float):
-        return enter_float(round_exact(x, rounding))
+        return _entered(into(x, rounding))
     if not x.is_finite():
         return x
-    lo, hi = (round_exact(end, rounding) for end in bounds(x))
+    lo, hi = (into(end, rounding) for end in bounds(x))
     if lo == hi:
-        return enter_float(lo)
+        return _entered(lo)
     return arb(lo).union(arb(hi)) if math.isfinite(lo) and math.isfinite(hi) else _ANYTHING
 
 

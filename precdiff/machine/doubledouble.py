@@ -81,7 +81,7 @@ class DoubleDoubleMachine(Machine):
             return _marked(_add(total, c), [total, c], total[0] + c[0])
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
-        if self.casts == "ignored":
+        if format.is_float and self.casts == "ignored":
             return x.planes
         balls = Tensor(self._to_balls(x), x.format, self._balls)
         return self._from_balls(self._balls.convert(balls, params, format), format)

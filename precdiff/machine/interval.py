@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.errors import KernelError
 from precdiff.formats import Format
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, UNKNOWN, RealArray
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.enclosure import Pair, lower, unknown, upper
 from precdiff.ops.op import Elementwise, Reduction
-from precdiff.rounding import Rounding, round_array
+from precdiff.rounding import Rounding, round_array, round_integer
 
 
 class IntervalMachine(Machine):
@@ -74,12 +73,11 @@ class IntervalMachine(Machine):
             return unknown(product, bad)
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
-        if not format.is_float:
-            raise KernelError(f"cast: a reference of a cast to {format.name} comes with the integer ops")
-        if self.casts == "ignored":
+        if format.is_float and self.casts == "ignored":
             return x.planes
         rounding = Rounding(format, params.get("mode") or "nearest-even")
-        lo, hi = (np.asarray(round_array(p, rounding), np.float64) for p in x.planes)
+        into = round_array if format.is_float else round_integer
+        lo, hi = (np.asarray(into(p, rounding), np.float64) for p in x.planes)
         return lo, hi
 
     def reals(self, x: Tensor) -> RealArray:

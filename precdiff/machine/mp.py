@@ -20,7 +20,7 @@ from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, RealArray
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.op import Elementwise, Reduction
-from precdiff.rounding import Rounding, round_exact
+from precdiff.rounding import Rounding, round_exact, round_integer_exact
 
 
 class MpMachine(Machine):
@@ -79,9 +79,11 @@ class MpMachine(Machine):
         return (product,) if len(inputs) == 2 else (product + inputs[2].planes[0],)
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
-        if self.casts == "ignored":
+        if format.is_float and self.casts == "ignored":
             return x.planes
         rounding = Rounding(format, params.get("mode") or "nearest-even")
+        if not format.is_float:
+            return (_mapped(lambda v: self.context.mpf(round_integer_exact(_exact_value(v), rounding)), x.planes[0]),)
         return (_mapped(lambda v: self._exact(round_exact(_exact_value(v), rounding)), x.planes[0]),)
 
     def reals(self, x: Tensor) -> RealArray:

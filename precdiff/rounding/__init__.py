@@ -8,6 +8,7 @@ from precdiff.rounding.arithmetic import add, divide, fma, multiply, sqrt, subtr
 from precdiff.rounding.array import round_array, round_integer
 from precdiff.rounding.error_free import round_to_odd, two_product, two_sum
 from precdiff.rounding.exact import round_exact
+from precdiff.rounding.exact_integer import round_integer_exact
 from precdiff.rounding.rounding import DIRECTIONS, Direction, NanRule, Overflow, Rounding, Subnormals
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "round_array",
     "round_exact",
     "round_integer",
+    "round_integer_exact",
     "round_to_odd",
     "sqrt",
     "subtract",
