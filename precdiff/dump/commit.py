@@ -11,8 +11,9 @@ and a commit appends the pages as a journal behind the data, writes them in plac
     journal = (offset, length, bytes)* + footer (sha256 of what precedes, its length, magic)
 
 Whoever finds a whole journal at the end of a file reads through it (`recovered`); a torn one is a commit that did not
-happen. No fsync: this guards against a killed process, not against a power failure. After a failed write (disk full)
-everything stays in memory, so that HDF5 can close in peace and the file stays as last committed.
+happen. The first commit of a new file is one write, before which the file is empty. No fsync: this guards against a
+killed process, not against a power failure. After a failed write (disk full) everything stays in memory, so that HDF5
+can close in peace and the file stays as last committed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import hashlib
 import io
 import struct
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -43,6 +44,7 @@ class CommitFile(io.RawIOBase):
         self._frozen = frozen
         self._pages: dict[int, bytearray] = {}
         self._size = self._committed = file.seek(0, io.SEEK_END)
+        self._new = self._size == 0
         self._place = 0
 
     @classmethod
@@ -58,32 +60,35 @@ class CommitFile(io.RawIOBase):
         if self.failure is not None:
             raise self.failure
         try:
-            self._write_journal()
-            for offset, content in self._pending():
-                _write_at(self._file, offset, content)
+            if self._new:
+                self._safely(0, bytes(_read_at(cast("BinaryIO", self), 0, self._size)))
+            else:
+                self._rewrite()
             self._file.truncate(self._size)
         except OSError as error:
             self._fail(error)
             raise
         self._pages.clear()
-        self._committed = self._size
+        self._new, self._committed = False, self._size
 
-    def _write_journal(self) -> None:
-        body = b"".join(_RECORD.pack(offset, len(content)) + content for offset, content in self._pending())
-        if not body:
-            return
-        end = max(self._size, self._file.seek(0, io.SEEK_END))
+    def _rewrite(self) -> None:
+        """Journal, then in place."""
+        pending = [(n * PAGE, bytes(page[: self._committed - n * PAGE])) for n, page in sorted(self._pages.items())]
+        body = b"".join(_RECORD.pack(offset, len(content)) + content for offset, content in pending)
+        if body:
+            end = max(self._size, self._file.seek(0, io.SEEK_END))
+            self._safely(end, body + _FOOTER.pack(hashlib.sha256(body).digest(), len(body), MAGIC))
+        for offset, content in pending:
+            _write_at(self._file, offset, content)
+
+    def _safely(self, offset: int, content: bytes) -> None:
+        """Write behind the committed end; what does not fit is cut off again."""
         try:
-            _write_at(self._file, end, body + _FOOTER.pack(hashlib.sha256(body).digest(), len(body), MAGIC))
+            _write_at(self._file, offset, content)
         except OSError:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._committed)
             raise
-
-    def _pending(self) -> Iterator[tuple[int, bytes]]:
-        for page, content in sorted(self._pages.items()):
-            start = page * PAGE
-            yield start, bytes(content[: self._committed - start])
 
     def _fail(self, error: OSError) -> None:
         self.failure = error
@@ -93,7 +98,7 @@ class CommitFile(io.RawIOBase):
 
     def write(self, content: ReadableBuffer, /) -> int:
         data = bytes(content)
-        held = len(data) if self._frozen else max(0, min(len(data), self._committed - self._place))
+        held = len(data) if self._frozen or self._new else max(0, min(len(data), self._committed - self._place))
         self._keep(self._place, data[:held])
         if held < len(data):
             self._append(self._place + held, data[held:])

@@ -48,7 +48,10 @@ def new_file(path: Path) -> BinaryIO:
         if not _replaceable(file):
             raise FileError(f"{path} exists and is no PrecDiff dump; choose another name, or delete it first")
         file.truncate(0)
-    except BaseException:
+    except OSError as error:
+        file.close()
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
+    except FileError:
         file.close()
         raise
     return file

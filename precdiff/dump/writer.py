@@ -65,9 +65,13 @@ class DumpWriter:
         self._pools: dict[str, Pool] = {}
         self._session = Session(self.path, flush_seconds)
         self._file = self._session.file
-        with self._session.writing():
-            self._lay_out()
-        self.flush()
+        try:
+            with self._session.writing():
+                self._lay_out()
+            self.flush()
+        except FileError:
+            self._session.close()
+            raise
 
     def _lay_out(self) -> None:
         self._file.attrs["schema"] = schema.SCHEMA

@@ -112,6 +112,7 @@ def test_killed_between_any_two_writes(tmp_path, monkeypatch):
     replayed, flushed = Disk(), 0
     path = tmp_path / "killed.h5"
     journals = 0
+    assert disk.ops[0][:2] == ("write", 0)  # all of the empty dump at once
     for number, (kind, place, data) in enumerate(disk.ops, 1):
         if len(data) > 1 and number % 3 == 0 and number > flushes[0][0]:  # half of the write
             torn = Disk(replayed.content)
@@ -128,7 +129,7 @@ def test_killed_between_any_two_writes(tmp_path, monkeypatch):
     assert journals > 50  # else nothing was rewritten in place and this shows little
 
 
-@pytest.mark.parametrize("room", range(30_000, 700_000, 20_011))
+@pytest.mark.parametrize("room", [0, 1, 100, 3000, 9000, *range(30_000, 700_000, 40_011)])
 def test_a_full_disk_says_what_was_kept(tmp_path, monkeypatch, room):
     disk = Disk(room=room)
     monkeypatch.setattr(session, "new_file", lambda path: disk)
@@ -139,6 +140,11 @@ def test_a_full_disk_says_what_was_kept(tmp_path, monkeypatch, room):
     flushed = flushes[-1] if flushes else 0
     (tmp_path / "run.h5").write_bytes(disk.content)
     message = str(caught.value)
+    if not disk.content:
+        assert "Kept: nothing" in message
+        with pytest.raises(FileError, match="is empty"):
+            open_dump(tmp_path / "run.h5")
+        return
     with open_dump(tmp_path / "run.h5") as dump:
         assert len(dump.steps) >= flushed
         kept = f"{flushed} steps, the last 'step{flushed - 1}'" if flushed else "nothing"
