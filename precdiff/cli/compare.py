@@ -15,7 +15,7 @@ def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
     **options: Any,
 ) -> int:  # fmt: skip
-    """Judge ACTUAL against EXPECTED, or against the certified reference.
+    """Judge ACTUAL by EXPECTED or by the reference.
 
     Each is a dump (.h5), FILE.npy or FILE:FORMAT:SHAPE. Without EXPECTED, ACTUAL is a dump, or with --kernel and
     --input the bare output of a device. Exit 0 within the standard, 1 beyond it.

@@ -28,7 +28,7 @@ FLOOR = "the exact result, rounded once"
 
 @subcommand
 def command(terminal: Terminal) -> int:
-    """Show the Pow case: found, proved, and what the remedy gains."""
+    """The Pow case, from defect to remedy."""
     from precdiff import api
 
     terminal.say(f"pow(x, y) as exp(y ln x), every step in fp16; {RANGE}. The same as:\n")

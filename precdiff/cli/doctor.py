@@ -16,7 +16,10 @@ EXTRAS = {"torch": "torch", "interop": "safetensors", "zstd": "hdf5plugin", "clu
 
 @subcommand
 def command(terminal: Terminal) -> int:
-    """Say what is installed and check this host's arithmetic; exit 2 where a check fails."""
+    """Check the installation and this host.
+
+    Exit 2 where a check fails.
+    """
     from precdiff import api
 
     versions = api.versions()

@@ -30,10 +30,10 @@ def command(
     terminal: Terminal, expression: str, values: dict[str, str], format: str, profile: str,
     profile_fields: dict[str, str], max_ulp: float | None,
 ) -> int:  # fmt: skip
-    """Evaluate EXPRESSION at a point and say which step lost the digits.
+    """Evaluate EXPRESSION at a point, step by step.
 
-    As in: precdiff eval '(x + 1) - x' x=4096. Values are decimals or hex floats, rounded once to the format; numbers
-    in the expression are exact in the reference. Exit 0 within 4 ULP, 1 beyond it.
+    It says which step lost the digits, as in: precdiff eval '(x + 1) - x' x=4096. Values are decimals or hex floats,
+    rounded once to the format; numbers in the expression are exact in the reference. Exit 0 within 4 ULP, 1 beyond.
     """
     from precdiff import api
     from precdiff.report import text

@@ -18,7 +18,7 @@ def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
     **options: Any,
 ) -> int:  # fmt: skip
-    """Judge as compare does, and explain: findings with proof.
+    """Judge as compare does, and prove why.
 
     Takes compare's arguments; exits 0 within the standard, 1 beyond it.
     """

@@ -21,7 +21,9 @@ SHOWN = 8
 @click.argument("file")
 @click.argument("path", default="", metavar="[PATH]")
 def command(terminal: Terminal, file: str, path: str) -> int:
-    """Show the run in FILE: its steps, formats, shapes and statistics.
+    """Show what a dump holds.
+
+    The run in FILE: its steps, formats, shapes and statistics.
 
     PATH is a tensor or a layer: only that part, and of a tensor its first values with their bits.
     """

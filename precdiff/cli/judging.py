@@ -27,8 +27,11 @@ def judged(
     how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
     if kernel is not None:
         return _bare_output(judge, actual, expected, kernel, Request(**options), how)
-    if options["inputs"]:
-        raise PrecDiffError("--input was given without --kernel; name the kernel that ACTUAL is the output of")
+    if Request(**options) != Request():
+        given = " ".join(Request(**options).words())
+        raise PrecDiffError(
+            f"{given}: these go with --kernel, the kernel that ACTUAL is the output of. A dump knows its own"
+        )
     return _two_sides(judge, actual, expected, how)
 
 

@@ -60,7 +60,10 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
 @subcommand
 @click.argument("kind", default="", metavar="[KIND]")
 def command(terminal: Terminal, kind: str) -> int:
-    """List what there is of a KIND: kernels, profiles, formats, standards, causes, readers, ops or generators."""
+    """List kernels, profiles, formats and more.
+
+    KIND is kernels, profiles, formats, standards, causes, readers, ops or generators; without it, the kinds.
+    """
     if kind and kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
     rows = list(KINDS[kind]()) if kind else [(name, f"{len(list(rows()))}") for name, rows in KINDS.items()]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @kernel_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE.h5", help="Write every step's tensor there.")
 def command(terminal: Terminal, kernel: str, output: str | None, **options: Any) -> int:
-    """Run KERNEL on the emulated device; write every step to a dump.
+    """Run KERNEL on the emulated device.
 
-    KERNEL is a registered name (see list kernels) or path/to/file.py:function.
+    With -o every step is written to a dump. KERNEL is a registered name (see list kernels) or path/to/file.py:function.
     """
     started = time.monotonic()
     with terminal.waiting(f"running {kernel}"):

@@ -14,9 +14,9 @@ from precdiff.errors import PrecDiffError
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 def command(terminal: Terminal, folder: str, host: str, port: int) -> int:
-    """Show the dumps and reports in DIR in the browser.
+    """Show dumps and reports in the browser.
 
-    Prints the URL to open; its token lets this browser in. Ctrl-C ends it.
+    Those in DIR. Prints the URL to open; its token lets this browser in. Ctrl-C ends it.
     """
     import socket
 

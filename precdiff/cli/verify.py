@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.option("--salvage", is_flag=True, help="Copy what is whole to FILE.salvaged.h5, or to the file of -o.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE.h5", help="Where --salvage writes.")
 def command(terminal: Terminal, file: str, salvage: bool, output: str | None) -> int:
-    """Check FILE: structure, checksums, statistics, and that the run came to its end.
+    """Check that a dump is whole.
 
-    Exit 1 where something is wrong or was lost.
+    Structure, checksums, statistics, and that the run came to its end. Exit 1 where something is wrong or was lost.
     """
     if output is not None and not salvage:
         raise click.UsageError("-o goes with --salvage")

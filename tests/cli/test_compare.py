@@ -91,7 +91,7 @@ BARE = ("compare", "good.npy", "--kernel", "softmax", "--input")
         (("compare", "gone.h5"), "gone.h5: there is no such file (working folder"),
         (("compare", "good.npy"), "values alone have no reference. Give EXPECTED; or --kernel"),
         (("compare", "good.npy", "good.npy", "--kernel", "softmax"), "EXPECTED and --kernel were both given"),
-        (("compare", "good.npy", "good.npy", "--input", "x=1"), "--input was given without --kernel"),
+        (("compare", "good.npy", "good.npy", "--input", "x=1"), "--input x=1: these go with --kernel"),
         ((*BARE, "x=normal(0,1,shape=(3,5))"), "found fp16 (32,), the kernel gives fp16 (3, 5)"),
         (("compare", "good.bin:fp16:31", "good.npy"), "expected 62 bytes (31 fp16 of 2 bytes), found 64"),
         (("compare", "good.bin:fp16:8,4", "good.npy"), "shape"),
