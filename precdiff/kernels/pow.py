@@ -30,7 +30,7 @@ def _intended(x: Tensor, y: Tensor, *, variant: str = "v1") -> Tensor:
 def pow_(x: Tensor, y: Tensor, *, variant: str = "v1") -> Tensor:
     """x^y elementwise; `variant` v1 ... v5."""
     if variant not in _VARIANTS:
-        raise KernelError(f"pow: variant is {variant!r}; allowed are {', '.join(_VARIANTS)}")
+        raise KernelError(f"variant is {variant!r}; allowed are {', '.join(_VARIANTS)}")
     magnitude = _VARIANTS[variant](abs_(x), y)
     return _special_values(x, y, magnitude)
 

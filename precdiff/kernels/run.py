@@ -150,4 +150,7 @@ def _at(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if not f.filename.startswith(_PACKAGE) or "/kernels/" in f.filename]
     own = [f for f in own if not f.filename.endswith(("kernels/run.py", "kernels/kernel.py"))]
-    return f" (at {own[-1].filename}:{own[-1].lineno}: {own[-1].line})" if own else ""
+    if not own:
+        return ""
+    line = f": {own[-1].line}" if own[-1].line else ""
+    return f" (at {own[-1].filename}:{own[-1].lineno}{line})"

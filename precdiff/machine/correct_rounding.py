@@ -55,7 +55,10 @@ def _evaluated(op: Elementwise, arrays: Sequence[np.ndarray], rounding: Rounding
     overflow = np.finfo(np.float64).max
     lo, hi = (np.where(np.isinf(end) & (lo != hi), np.copysign(overflow, end), end) for end in (lo, hi))
     result, other = round_array(lo, rounding), round_array(hi, rounding)
-    doubtful = (result != other) | (np.signbit(result) != np.signbit(other)) | (np.abs(hi) == overflow)
+    doubtful = (result != other) | (np.signbit(result) != np.signbit(other))
+    if rounding.format.max_finite >= overflow:
+        # only fp64 itself can tell an overflow from its largest number; every other format rounds both alike
+        doubtful |= np.abs(hi) == overflow
     doubtful &= ~(np.isnan(result) & np.isnan(other))
     if doubtful.any():
         result = np.array(result)
