@@ -146,10 +146,9 @@ _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def _at(error: BaseException) -> str:
-    """Where in the kernel's own file an error arose."""
+    """Where in a user's own file an error arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not f.filename.startswith(_PACKAGE) or "/kernels/" in f.filename]
-    own = [f for f in own if not f.filename.endswith(("kernels/run.py", "kernels/kernel.py"))]
+    own = [f for f in frames if not f.filename.startswith(_PACKAGE)]
     if not own:
         return ""
     line = f": {own[-1].line}" if own[-1].line else ""

@@ -92,7 +92,7 @@ class Machine(ABC):
             case Layout():
                 return _moved(op, inputs, params)
             case Elementwise():
-                np.broadcast_shapes(*(t.shape for t in inputs))
+                _check_broadcast(inputs)
                 return self.elementwise(op, inputs, format)
             case Selection():
                 condition, x, y = (t.planes for t in inputs)
@@ -134,6 +134,13 @@ def _axes_last(plane: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     rest = [i for i in range(plane.ndim) if i not in axes]
     moved = np.transpose(plane, [*rest, *axes])
     return np.ascontiguousarray(moved).reshape(*(plane.shape[i] for i in rest), math.prod(plane.shape[i] for i in axes))
+
+
+def _check_broadcast(inputs: Sequence[Tensor]) -> None:
+    try:
+        np.broadcast_shapes(*(t.shape for t in inputs))
+    except ValueError:
+        raise ValueError("the shapes do not broadcast: lengths must be equal or 1, counted from the last axis") from None
 
 
 def _check_contraction(inputs: Sequence[Tensor]) -> None:
