@@ -1,4 +1,4 @@
-"""The inputs on which rounding goes wrong, and what is right there by a definition that shares no code with precdiff.
+"""The inputs on which rounding goes wrong, and what is right there, by a definition independent of precdiff.rounding.
 
 The definition: take the format's values from numpy or ml_dtypes, in order, the number line continued by one value; a
 real number lies between two neighbours of that list, and its direction chooses one. Comparisons are exact in fp64.
@@ -9,20 +9,17 @@ from functools import cache
 import ml_dtypes
 import numpy as np
 
-DTYPES = {
-    "fp16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "e4m3fn": ml_dtypes.float8_e4m3fn,
-    "e5m2": ml_dtypes.float8_e5m2,
-}
-#: numerics: the smallest normal numbers, 2^emin
-MIN_NORMAL = {"fp16": 2.0**-14, "bf16": 2.0**-126, "e4m3fn": 2.0**-6, "e5m2": 2.0**-14}
+from precdiff.formats import FORMATS, get_format, native_dtype
+
+#: the float formats whose every code can be tried, with the dtype that numpy or ml_dtypes has for them
+DTYPES = {name: native_dtype(fmt) for name, fmt in FORMATS.items() if fmt.is_float and fmt.bits <= 16}
+MIN_NORMAL = {name: float(ml_dtypes.finfo(dtype).smallest_normal) for name, dtype in DTYPES.items()}
 
 
 @cache
 def line(name):
     """All numbers of the format from 0 up, in fp64, and the one after the last (480 for e4m3fn, else 2^(emax + 1))."""
-    dtype = np.dtype(DTYPES[name])
+    dtype = DTYPES[name]
     codes = np.arange(2 ** (8 * dtype.itemsize - 1)).astype(f"uint{8 * dtype.itemsize}")
     with np.errstate(invalid="ignore"):
         values = codes.view(dtype).astype(np.float64)
@@ -71,7 +68,7 @@ def by_neighbours(x, name, direction, overflow):
     upper = _UPPER[direction](lower % 2 == 1, negative, half) & (values[lower] != inside)
     rounded = np.where(size < values[-1], values[lower + upper], values[-1])
     stays = _STAYS.get(direction, np.zeros_like)(negative) & np.isfinite(x)
-    end = np.nan if name == "e4m3fn" else np.inf
+    end = np.inf if get_format(name).has_inf else np.nan
     end = np.where(stays | (overflow == "saturate"), largest, end)
     result = np.where(rounded > largest, end, rounded)
     return np.where(np.isnan(x), np.nan, np.copysign(result, x))
