@@ -22,6 +22,7 @@ from precdiff.machine import EmulatedMachine, Tensor
 from precdiff.rounding import Rounding, round_array
 from precdiff.trace import RecordingMachine, Trace, native_values
 from precdiff.trace.recorder import Sink
+from precdiff.trace.source import shown
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,16 @@ def _named(kernel: Kernel, result: Any) -> dict[str, Tensor]:
 
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
+_KERNELS = str(Path(__file__).resolve().parent)
+_MACHINERY = (str(Path(_KERNELS, "run.py")), str(Path(_KERNELS, "kernel.py")))
 
 
 def _at(error: BaseException) -> str:
-    """Where in a user's own file an error arose."""
+    """Where in the kernel's own file an error arose; an error a kernel words itself needs no place."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not f.filename.startswith(_PACKAGE)]
-    if not own:
+    own = [f for f in frames if not f.filename.startswith(_PACKAGE) or f.filename.startswith(_KERNELS)]
+    own = [f for f in own if f.filename not in _MACHINERY]
+    if not own or (own[-1].filename.startswith(_PACKAGE) and (own[-1].line or "").startswith("raise")):
         return ""
     line = f": {own[-1].line}" if own[-1].line else ""
-    return f" (at {own[-1].filename}:{own[-1].lineno}{line})"
+    return f" (at {shown(own[-1].filename)}:{own[-1].lineno}{line})"

@@ -140,7 +140,7 @@ def _check_broadcast(inputs: Sequence[Tensor]) -> None:
     try:
         np.broadcast_shapes(*(t.shape for t in inputs))
     except ValueError:
-        raise ValueError("the shapes do not broadcast: lengths must be equal or 1, counted from the last axis") from None
+        raise ValueError("shapes do not broadcast; lengths must be equal or 1, counted from the last axis") from None
 
 
 def _check_contraction(inputs: Sequence[Tensor]) -> None:
