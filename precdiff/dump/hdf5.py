@@ -8,6 +8,7 @@ holds.
 from __future__ import annotations
 
 import io
+import math
 import struct
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -18,6 +19,8 @@ from precdiff.dump.commit import CommitFile, journal_of
 from precdiff.errors import FileError
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+#: what h5py raises on a damaged file
+DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError, MemoryError)
 SALVAGE = "`precdiff verify FILE --salvage` saves what can be read"
 
 #: end of the file as superblock version 0 states it (HDF5 File Format Specification, II.A)
@@ -43,7 +46,7 @@ def open_damaged(path: Path) -> Any:
         (end,) = _END.unpack(view.read(_END.size))
         view.truncate(max(end, view.seek(0, io.SEEK_END)))
         return h5py.File(view, "r")
-    except (OSError, RuntimeError) as error:
+    except DAMAGE as error:
         raise FileError(f"{path}: nothing can be saved: {error}") from error
 
 
@@ -74,6 +77,19 @@ def member(file: Any, name: str) -> Any:
     if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
         raise FileError(f"{name} is stored outside {file.filename}; a dump may not point outside itself")
     return found
+
+
+def whole(dataset: Any) -> Any:
+    """The data set, where every byte of it is in the file: what is absent would be read as zeros of any size."""
+    if dataset.chunks is None:
+        size = dataset.size * dataset.id.get_type().get_size()
+        expected, found, unit = size, dataset.id.get_storage_size(), "bytes"
+    else:
+        counts = (-(-n // chunk) for n, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+        expected, found, unit = math.prod(counts), dataset.id.get_num_chunks(), "chunks"
+    if found < expected:
+        raise FileError(f"{dataset.name} has {found} of {expected} {unit}; the file is damaged")
+    return dataset
 
 
 def contents(file: Any, most: int = 8) -> str:

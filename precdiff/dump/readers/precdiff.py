@@ -5,7 +5,8 @@ This file knows how rows and values are fetched; hdf5.py sees to it that nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,7 +16,7 @@ from precdiff.dump.checking import Problem
 from precdiff.dump.columns import step_of, tensor_of
 from precdiff.dump.dump import Dump
 from precdiff.dump.h5types import read_codes
-from precdiff.dump.hdf5 import SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5
+from precdiff.dump.hdf5 import DAMAGE, SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5, whole
 from precdiff.dump.parameters import decode
 from precdiff.dump.reader import READERS
 from precdiff.dump.references import Reference, place, read_reference
@@ -39,9 +40,6 @@ from precdiff.dump.schema import (
 from precdiff.errors import FileError
 from precdiff.formats import Array, get_format
 
-#: what reading a damaged file may raise
-DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError, MemoryError)
-
 Row = TypeVar("Row")
 
 
@@ -55,6 +53,7 @@ class PrecDiffDump(Dump):
     ) -> None:
         super().__init__(path, attributes, tuple(steps), {row.id: row for row in tensors})
         self._file = file
+        self._last: tuple[str, Any] | None = None
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
@@ -63,27 +62,25 @@ class PrecDiffDump(Dump):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        file = open_hdf5(path)
         problems: list[Problem] = []
-        try:
+        with _kept_open(open_hdf5(path), f"{path} is damaged") as file:
+            for name in _parts(path, file):
+                member(file, name)
             made = cls._read(path, file, problems)
-        except BaseException:
-            file.close()
-            raise
-        if problems:
-            file.close()
-            raise FileError(f"{path} is damaged: {problems[0]}. {SALVAGE}")
+            if problems:
+                raise ValueError(str(problems[0]))
         return made
 
     @classmethod
     def open_damaged(cls, path: Path) -> tuple[Self, list[Problem]]:
         """As much of a dump as can be read, and what cannot."""
         problems: list[Problem] = []
-        return cls._read(path, open_damaged(path), problems), problems
+        with _kept_open(open_damaged(path), f"{path}: nothing can be saved") as file:
+            _parts(path, file)
+            return cls._read(path, file, problems), problems
 
     @classmethod
     def _read(cls, path: Path, file: Any, problems: list[Problem]) -> Self:
-        _check_schema(path, file)
         steps = _rows(file, STEPS, STEP_COLUMNS, step_of, problems)
         tensors = _rows(file, TENSORS, TENSOR_COLUMNS, tensor_of, problems)
         return cls(path, file, _attributes(file, problems), steps, tensors)
@@ -100,7 +97,7 @@ class PrecDiffDump(Dump):
 
     def _block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
         name, first, last = parse_place(row.where)
-        dataset = member(self._file, name)
+        dataset = self._dataset(name)
         stored = get_format(row.stored_format)
         if first is None:
             _check_extent(row, dataset, dataset.shape == row.shape)
@@ -108,6 +105,12 @@ class PrecDiffDump(Dump):
         _check_extent(row, dataset, first + row.size == last and last <= dataset.shape[0])
         index = tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))
         return read_codes(dataset, stored, (first,), (row.size,)).reshape(row.shape)[index]
+
+    def _dataset(self, name: str) -> Any:
+        """A data set, looked up and checked once while its pieces are read."""
+        if self._last is None or self._last[0] != name:
+            self._last = name, whole(member(self._file, name))
+        return self._last[1]
 
     def references(self) -> tuple[tuple[str, str], ...]:
         ids = {dataset_name(id): id for id in self.tensors}
@@ -120,14 +123,27 @@ class PrecDiffDump(Dump):
         if name not in self._file:
             raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
         for plane in member(self._file, name):
-            member(self._file, f"{name}/{plane}")
+            whole(member(self._file, f"{name}/{plane}"))
         return read_reference(self._file, kind, id)
 
     def close(self) -> None:
         self._file.close()
 
 
-def _check_schema(path: Path, file: Any) -> None:
+@contextlib.contextmanager
+def _kept_open(file: Any, said: str) -> Iterator[Any]:
+    """The file, closed again where opening the dump in it fails."""
+    try:
+        yield file
+    except BaseException as error:
+        file.close()
+        if isinstance(error, DAMAGE):
+            raise FileError(f"{said}: {error}. {SALVAGE}") from error
+        raise
+
+
+def _parts(path: Path, file: Any) -> tuple[str, ...]:
+    """The parts a dump of schema 1 has; a file that is none is refused."""
     if str(file.attrs.get("schema")) != SCHEMA:
         message = f"{path} is no PrecDiff dump but an HDF5 file of another program; it holds {contents(file)}"
         raise FileError(f"{message}. `precdiff list readers` shows which dumps can be read")
@@ -135,8 +151,7 @@ def _check_schema(path: Path, file: Any) -> None:
     if version != SCHEMA_VERSION:
         message = f"{path} is a dump of schema version {version}; this PrecDiff reads version {SCHEMA_VERSION}"
         raise FileError(f"{message}. Use the PrecDiff that wrote it, or a newer one")
-    for name in (STEPS, TENSORS, DATA, POOL, REFERENCE):
-        member(file, name)
+    return STEPS, TENSORS, DATA, POOL, REFERENCE
 
 
 def _rows(
@@ -146,11 +161,15 @@ def _rows(
     dataset = member(file, name)
     if dataset.dtype != columns:
         raise FileError(f"/{name} of {file.filename} has columns {dataset.dtype}; schema 1 has {columns}")
+    # a damaged length must not become memory: the table is not compressed
+    count = min(dataset.shape[0], dataset.id.get_storage_size() // dataset.id.get_type().get_size())
+    if count < dataset.shape[0]:
+        problems.append(Problem(f"/{name}", f"has {count} rows, not the {dataset.shape[0]} it says"))
     try:
-        return [row_of(_record(record)) for record in dataset[:]]
+        return [row_of(_record(record)) for record in dataset[:count]]
     except DAMAGE:
         found, failed = [], []
-        for index in range(dataset.shape[0]):
+        for index in range(count):
             try:
                 found.append(row_of(_record(dataset[index])))
             except DAMAGE as error:
