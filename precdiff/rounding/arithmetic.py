@@ -19,7 +19,7 @@ import numpy as np
 from precdiff.formats import Array, carrier, in_blocks
 from precdiff.rounding.array import round_array
 from precdiff.rounding.error_free import fused_in_two, round_pair, round_to_odd, two_product, two_sum
-from precdiff.rounding.exact_arithmetic import EXACT
+from precdiff.rounding.exact_arithmetic import HOST, evaluate
 from precdiff.rounding.rounding import Rounding
 
 Pair = tuple[Array, Array]
@@ -88,7 +88,7 @@ def _rounded_once(name: str, operands: tuple[object, ...], rounding: Rounding, r
 def _once(name: str, sources: list[Array], rounding: Rounding, rng: Rng) -> Array:
     wide = [source.astype(np.float64, copy=False) for source in sources]
     if _plain_is_harmless(name, sources, rounding):
-        return round_array(_PLAIN[name](*wide), rounding, rng)
+        return round_array(HOST[name](*wide), rounding, rng)
     narrow = all(source.dtype.itemsize < 8 for source in sources)
     leaves_no_room = rounding.format.p > 51
     if leaves_no_room and rounding.direction == "stochastic":
@@ -115,15 +115,6 @@ def _has_width(source: Array, p: int) -> bool:
     """Say whether every float32 element has at most p significand bits."""
     below = np.uint32(2 ** (24 - p) - 1)
     return not np.bitwise_and(np.asarray(source, np.float32).view(np.uint32), below).any()
-
-
-_PLAIN: dict[str, Callable[..., Array]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "sqrt": np.sqrt,
-}
 
 
 #: stands for what a quotient or a root lost, of which only the sign is known; never half an ulp, for neither can tie
@@ -174,7 +165,6 @@ def _repair_extremes(name: str, operands: list[Array], hi: Array, result: Array,
 
 
 def _elementwise(name: str, operands: list[Array], rounding: Rounding, rng: Rng) -> Array:
-    exact = EXACT[name]
     rows = zip(*(operand.ravel().tolist() for operand in operands), strict=True)
-    values = [exact(row, rounding, rng) for row in rows]
+    values = [evaluate(name, row, rounding, rng) for row in rows]
     return np.array(values, rounding.format.carrier).reshape(operands[0].shape)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from precdiff.rounding.array import draw
 from precdiff.rounding.exact import round_exact
 from precdiff.rounding.rounding import Rounding
-
-Exact = Callable[[Sequence[float], Rounding, "np.random.Generator | None"], float]
 
 #: bits of a square root beyond which a sticky bit stands for the rest
 _ROOT_BITS = 128
@@ -40,7 +39,8 @@ _REAL: dict[str, Callable[..., Fraction]] = {
     "fma": lambda a, b, c: a * b + c,
 }
 
-_HOST: dict[str, Callable[..., np.float64]] = {
+#: the same in fp64, for arrays and numbers; fma with two roundings, which only special values forgive
+HOST: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -70,12 +70,17 @@ def _zero(name: str, operands: Sequence[float], rounding: Rounding) -> float:
     return -0.0 if rounding.direction == "down" else 0.0
 
 
-def _evaluate(name: str, operands: Sequence[float], rounding: Rounding, rng: np.random.Generator | None) -> float:
+def evaluate(name: str, operands: Sequence[float], rounding: Rounding, rng: np.random.Generator | None = None) -> float:
+    """Return the operation's exact result rounded once.
+
+    >>> evaluate("divide", (1.0, 3.0), Rounding("bf16"))
+    0.333984375
+    """
     random = draw(rounding, rng)
     if _special(name, operands):
         with np.errstate(all="ignore"):
             # A product of finite factors never overflows next to an infinity or NaN: only its sign counts.
-            return round_exact(float(_HOST[name](*map(_tame, operands))), rounding, random)
+            return round_exact(float(HOST[name](*map(_tame, operands))), rounding, random)
     value = _REAL[name](*map(Fraction, operands))
     return round_exact(value or _zero(name, operands, rounding), rounding, random)
 
@@ -83,10 +88,3 @@ def _evaluate(name: str, operands: Sequence[float], rounding: Rounding, rng: np.
 def _tame(x: float) -> np.float64:
     """Return x with finite magnitudes made 1 so that fp64 neither over- nor underflows; zeros stay."""
     return np.float64(math.copysign(1.0, x) if math.isfinite(x) and x else x)
-
-
-def _named(name: str) -> Exact:
-    return lambda operands, rounding, rng: _evaluate(name, operands, rounding, rng)
-
-
-EXACT: dict[str, Exact] = {name: _named(name) for name in _REAL}
