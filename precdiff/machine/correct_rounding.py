@@ -3,8 +3,8 @@
 Rung 1 is the row's fp64 interval twin at the given points: where both ends round alike the result is proven. The few
 doubtful elements go through balls of doubling precision. What 1,200 bits do not separate from a rounding boundary is
 taken to lie on it (x^y can; exp, log, tanh, erf cannot at rational points other than their trivial ones): the format's
-tie rule decides. Never what libm gave: results are the same on every host. Source: Ziv 1991; Muller, Elementary
-Functions, 12.
+tie rule decides. The row's `inside` keeps tanh(1000) below 1 and exp(-1e30) above 0 at any precision. Never what libm
+gave: results are the same on every host. Source: Ziv 1991; Muller, Elementary Functions, 12.
 
 A unary function of a 16-bit format is computed once for all of its codes and looked up.
 """
@@ -12,6 +12,7 @@ A unary function of a 16-bit format is computed once for all of its codes and lo
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -19,22 +20,28 @@ from typing import Any
 import flint
 import numpy as np
 
+from precdiff.errors import DefectError
 from precdiff.formats import Format, from_bits, to_bits
-from precdiff.machine.ball import bounds, enter_float, evaluate
+from precdiff.machine.ball_number import FAR, bounds, enter_float, evaluate
 from precdiff.ops.op import OPS, Elementwise
 from precdiff.rounding import Rounding, round_array, round_exact
 
 #: elements from which the table of a 16-bit format pays for itself
 _TABLE_FROM = 4096
 _CAP = 1200
+_ODD = Rounding("fp64", "to-odd")
+_LEAST = Fraction(1, 2**FAR)
 
 
 def correctly_rounded(
-    op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding
-) -> np.ndarray:
+    op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding,
+    rng: np.random.Generator | None = None,
+) -> np.ndarray:  # fmt: skip
     """op(*arrays) rounded once, as carriers of `rounding.format`; operands are carriers of `formats`."""
-    tabulated = len(arrays) == 1 and formats[0].bits <= 16 and arrays[0].size >= _TABLE_FROM
-    if tabulated and rounding.direction != "stochastic":
+    if rounding.direction == "stochastic":
+        # to odd first: one more rounding is then as good as one of the exact value (rounding/error_free.py)
+        return round_array(correctly_rounded(op, arrays, formats, _ODD), rounding, rng)
+    if len(arrays) == 1 and formats[0].bits <= 16 and arrays[0].size >= _TABLE_FROM:
         return np.asarray(_table(op.name, formats[0], rounding)[to_bits(arrays[0], formats[0])])
     return _evaluated(op, arrays, rounding)
 
@@ -72,31 +79,33 @@ def _settled(op: Elementwise, args: Sequence[float], rounding: Rounding) -> floa
     bits = 80
     while True:
         with flint.ctx.workprec(bits):
-            value = evaluate(op, *(enter_float(a) for a in args))
+            value = evaluate(op, *map(enter_float, args))
             if isinstance(value, float):
                 return round_exact(value, rounding)
-            ends = bounds(value) if value.is_finite() else None
-        if ends is not None and ends[0] == ends[1] == 0:
-            return round_exact(_signed_zero(op, args), rounding)
-        low, high = (round_exact(end, rounding) for end in ends) if ends else (0.0, 1.0)
-        if low == high:
-            return low
+            low, high = _ends(op, args, value)
+        results = round_exact(low, rounding), round_exact(high, rounding)
+        if results[0] == results[1] and (results[0] != 0 or low * high >= 0):
+            return results[0]
         if bits > _CAP:
-            return round_exact(_boundary(ends, rounding), rounding)
+            return round_exact(_boundary(low, high, rounding), rounding)
         bits *= 2
 
 
-def _signed_zero(op: Elementwise, args: Sequence[float]) -> float:
-    """An exact zero has the sign the host's function gives it: tanh(-0) is -0, log(1) is +0."""
-    with np.errstate(all="ignore"):
-        return float(np.copysign(0.0, op.host(*(np.float64(a) for a in args))))
+def _ends(op: Elementwise, args: Sequence[float], value: Any) -> tuple[Fraction, Fraction]:
+    """The ends of a ball, inside the values the row can take."""
+    if not value.is_finite():
+        raise DefectError(f"{op.name} of {list(args)} has no finite ball; please report it")
+    low, high = bounds(value)
+    if low == high or op.inside is None:
+        return low, high
+    floor, ceiling = op.inside(*args)
+    low = max(low, Fraction(floor) + _LEAST) if math.isfinite(floor) else low
+    return low, min(high, Fraction(ceiling) - _LEAST) if math.isfinite(ceiling) else high
 
 
-def _boundary(ends: Any, rounding: Rounding) -> Fraction:
+def _boundary(low: Fraction, high: Fraction, rounding: Rounding) -> Fraction:
     """The number of at most p + 2 bits inside the ball: a tie or a representable value."""
-    if ends is None:
-        raise ArithmeticError("no precision gave a finite ball for a finite operand")
-    middle = (ends[0] + ends[1]) / 2
+    middle = (low + high) / 2
     shift = rounding.format.p + 2 - (abs(middle.numerator).bit_length() - middle.denominator.bit_length())
     scale = Fraction(2) ** shift
     return Fraction(round(middle * scale)) / scale

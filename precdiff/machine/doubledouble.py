@@ -8,6 +8,7 @@ double-double twin go through balls and come back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,11 @@ from precdiff.rounding.error_free import two_product, two_sum
 
 _RELATIVE = 16 * 2.0**-106
 _ABSOLUTE = 2.0**-1000
+#: what the error-free square of a root loses below 2^-960
+_UNDERFLOW = 2.0**-1068
 _UP = 1 + 2.0**-50
+#: terms of matrix products held at a time
+_SLAB = 2**20
 
 Plane = np.ndarray
 
@@ -70,11 +75,13 @@ class DoubleDoubleMachine(Machine):
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
         a, b = (t.planes for t in inputs[:2])
+        lead = np.broadcast_shapes(a[0].shape[:-2], b[0].shape[:-2])
+        step = max(1, _SLAB // max(1, math.prod(lead) * b[0].size))
         with np.errstate(all="ignore"):
-            rows = [p[..., :, None, :] for p in a], [np.swapaxes(p, -1, -2)[..., None, :, :] for p in b]
-            x, y = tuple(rows[0]), tuple(rows[1])
-            products = _marked(_multiply(x, y), [x, y], x[0] * y[0])
-            total = _folded(_add, np.add, products)
+            slabs = [
+                _product(tuple(p[..., i : i + step, :] for p in a), b) for i in range(0, a[0].shape[-2] or 1, step)
+            ]
+            total = tuple(np.concatenate(planes, axis=-2) for planes in zip(*slabs, strict=True))
             if len(inputs) == 2:
                 return total
             c = inputs[2].planes
@@ -97,7 +104,10 @@ class DoubleDoubleMachine(Machine):
 
     def _through_balls(self, op: Elementwise, inputs: Sequence[Tensor]) -> Planes:
         balls = [Tensor(self._to_balls(t), t.format, self._balls) for t in inputs]
-        return self._from_balls(self._balls.elementwise(op, balls, inputs[0].format), inputs[0].format)
+        hi, lo, radius = self._from_balls(self._balls.elementwise(op, balls, inputs[0].format), inputs[0].format)
+        # the twins do not keep the sign of a zero, so that of a pole is not known
+        pole = np.isinf(hi) & np.all([np.isfinite(t.planes[0]) for t in inputs], axis=0)
+        return hi, lo, np.where(pole, np.nan, radius)
 
     def _to_balls(self, x: Tensor) -> Planes:
         return self._balls.of_reals(self.reals(x))
@@ -105,7 +115,8 @@ class DoubleDoubleMachine(Machine):
     def _from_balls(self, planes: Planes, format: Format) -> Planes:
         known = self._balls.reals(Tensor(planes, format, self._balls))
         radius = np.where(known.kind == UNKNOWN, np.nan, known.radius)
-        return np.where(known.kind == FINITE, known.hi, known.values()), known.lo, radius
+        hi, lo = two_sum(known.hi, known.lo)
+        return np.where(known.kind == FINITE, hi, known.values()), lo, radius
 
 
 def _marked(result: Planes, operands: Sequence[Planes], plain: Plane) -> Planes:
@@ -175,7 +186,7 @@ def _divide(x: Planes, y: Planes) -> Planes:
     rest = _subtract(x, _multiply((first, zero, zero), (y[0], y[1], zero)))
     quotient = _quick(first, (rest[0] + rest[1]) / y[0])
     magnitude = np.abs(quotient[0]) + np.abs(quotient[1])
-    radius = (x[2] + magnitude * y[2]) / size + _RELATIVE * magnitude + _ABSOLUTE / size
+    radius = (x[2] + magnitude * y[2]) / size + _RELATIVE * magnitude + _ABSOLUTE / size + _ABSOLUTE
     return quotient[0], quotient[1], np.where(size > 0, radius * _UP, np.where(y[2] == 0, 0.0, np.nan))
 
 
@@ -186,7 +197,7 @@ def _sqrt(x: Planes) -> Planes:
     rest = _subtract((x[0], x[1], zero), square)
     low = np.where(root > 0, (rest[0] + rest[1]) / (2 * root), 0.0)
     floor = x[0] - np.abs(x[1]) - x[2]
-    radius = np.where(x[2] == 0, 0.0, x[2] / np.sqrt(np.maximum(floor, 0.0))) + _RELATIVE * root + _ABSOLUTE
+    radius = np.where(x[2] == 0, 0.0, x[2] / np.sqrt(np.maximum(floor, 0.0))) + _RELATIVE * root + _UNDERFLOW / root
     exact_zero = (x[0] == 0) & (x[2] == 0)
     unsure = (floor <= 0) & (x[2] > 0)
     return root, low, np.where(exact_zero, 0.0, np.where(unsure, np.nan, radius * _UP))
@@ -196,9 +207,15 @@ def _fma(x: Planes, y: Planes, z: Planes) -> Planes:
     return _add(_multiply(x, y), z)
 
 
+def _product(a: Planes, b: Planes) -> Planes:
+    """The matrix product, all terms side by side."""
+    x = tuple(p[..., :, None, :] for p in a)
+    y = tuple(np.swapaxes(p, -1, -2)[..., None, :, :] for p in b)
+    return _folded(_add, np.add, _marked(_multiply(x, y), [x, y], x[0] * y[0]))
+
+
 def _absolute(x: Planes) -> Planes:
-    flip = np.where(x[0] < 0, -1.0, 1.0)
-    return x[0] * flip, x[1] * flip, x[2]
+    return np.abs(x[0]), np.where(x[0] < 0, -x[1], x[1]), x[2]
 
 
 def _maximum(x: Planes, y: Planes) -> Planes:

@@ -38,15 +38,14 @@ class EmulatedMachine(Machine):
         return (np.asarray(values, format.carrier),)
 
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
-        value = round_exact(_number(params), Rounding(format)) if format.is_float else params["value"]
+        value = round_exact(_number(params), Rounding(format)) if format.is_float else _whole(params["value"], format)
         return (np.asarray(value, format.carrier),)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
         arrays = [self._read(t) for t in inputs]
         if op.exact:
             return (self._exact(op, arrays, format),)
-        if not format.is_float:
-            raise KernelError(f"{op.name}: not defined for {format.name}; cast to a float format first")
+        _require_float(op.name, format)
         rounding = self.profile.rounding(format, op.name)
         if op.name == "fma" and not self.profile.fused_multiply_add.value:
             return (self._separate(arrays, rounding),)
@@ -65,13 +64,15 @@ class EmulatedMachine(Machine):
         approximation = self.profile.approximations.value.get(op.name)
         if approximation is not None:
             return np.asarray(approximation(arrays, rounding))
-        return correctly_rounded(op, arrays, formats, rounding)
+        return correctly_rounded(op, arrays, formats, rounding, self.rng)
 
     def _exact(self, op: Elementwise, arrays: Sequence[np.ndarray], format: Format) -> np.ndarray:
         with np.errstate(all="ignore"):
             result = np.asarray(op.host(*arrays))
         if op.name == "ne" and self.profile.nan_compare_ne.value == "false":
             result = result & ~np.isnan(arrays[0]) & ~np.isnan(arrays[1])
+        if op.name in ("maximum", "minimum") and self.profile.max_of_zeros.value == "first":
+            result = np.where((arrays[0] == 0) & (arrays[1] == 0), arrays[0], result)
         return result.astype(format.carrier, copy=False)
 
     def _read(self, x: Tensor) -> np.ndarray:
@@ -87,20 +88,29 @@ class EmulatedMachine(Machine):
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         values = self._read(x)
         if op.kind == "max":
-            # a reduction by the row's own maximum: NaN propagates, +0 beats -0
-            largest = np.max(values, axis=-1)
-            zero = (largest == 0) & np.any((values == 0) & ~np.signbit(values), axis=-1)
-            return (np.where(zero, np.abs(largest), largest).astype(values.dtype),)
+            return (self._largest(values),)
+        _require_float(op.name, x.format)
         accumulator = self._accumulator(params, "sum", x.format)
-        terms = round_array(values, self.profile.rounding(accumulator, "cast"))
+        terms = round_array(values, self.profile.rounding(accumulator, "cast"), self.rng)
         rounding = self.profile.rounding(accumulator, "sum")
         total = self.profile.sum_order.value.sum(terms, rounding, data=x.format, rng=self.rng)
         return (self._deliver(total, accumulator, format),)
 
+    def _largest(self, values: np.ndarray) -> np.ndarray:
+        """The maximum of every row; NaN propagates, and among zeros the row op's rule holds."""
+        largest = np.max(values, axis=-1)
+        zeros = values == 0
+        if self.profile.max_of_zeros.value == "first":
+            chosen = np.take_along_axis(values, np.argmax(zeros, axis=-1)[..., np.newaxis], axis=-1)[..., 0]
+        else:
+            chosen = np.where(np.any(zeros & ~np.signbit(values), axis=-1), np.abs(largest), largest)
+        return np.where(largest == 0, chosen, largest).astype(values.dtype)
+
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
+        _require_float("matmul", inputs[0].format)
         a, b = (self._read(t) for t in inputs[:2])
         accumulator = self._accumulator(params, "matmul", inputs[0].format)
-        start = round_array(inputs[2].planes[0], Rounding(accumulator)) if len(inputs) == 3 else None
+        start = self._deliver(inputs[2].planes[0], inputs[2].format, accumulator) if len(inputs) == 3 else None
         columns = np.swapaxes(b, -1, -2)
         order = self.profile.matmul_order_for(inputs[0].format)
         product, rounding = self.profile.matmul_product.value, self.profile.rounding(accumulator, "matmul")
@@ -111,9 +121,9 @@ class EmulatedMachine(Machine):
     def _accumulator(self, params: Mapping[str, Any], op: str, format: Format) -> Format:
         return get_format(params["acc"]) if params.get("acc") else self.profile.accumulator(op, format)
 
-    def _deliver(self, total: np.ndarray, accumulator: Format, format: Format) -> np.ndarray:
-        """The accumulator's value in the declared format."""
-        return total if accumulator == format else round_array(total, self.profile.rounding(format, "cast"), self.rng)
+    def _deliver(self, values: np.ndarray, format: Format, to: Format) -> np.ndarray:
+        """Values on their way into or out of the accumulator."""
+        return values if format == to else round_array(values, self.profile.rounding(to, "cast"), self.rng)
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         rounding = self.profile.rounding(format, "cast")
@@ -132,3 +142,15 @@ class EmulatedMachine(Machine):
 
 def _number(params: Mapping[str, Any]) -> Fraction | float:
     return Fraction(params["text"]) if params.get("text") else float(params["value"])
+
+
+def _whole(value: float, format: Format) -> int:
+    low, high = format.integer_range
+    if value != int(value) or not low <= value <= high:
+        raise KernelError(f"constant: found {value!r} beside {format.name}; allowed are whole numbers {low} to {high}")
+    return int(value)
+
+
+def _require_float(op: str, format: Format) -> None:
+    if not format.is_float:
+        raise KernelError(f"{op}: not defined for {format.name}; cast to a float format first")

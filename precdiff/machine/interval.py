@@ -44,14 +44,18 @@ class IntervalMachine(Machine):
         return np.asarray(value), np.asarray(value)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
-        lo, hi = op.enclose(*np_broadcast([t.planes for t in inputs]))
-        return np.asarray(lo), np.asarray(hi)
+        pairs = np_broadcast([t.planes for t in inputs])
+        lo, hi = op.enclose(*pairs)
+        if op.result:
+            return np.asarray(lo), np.asarray(hi)
+        anything = np.any([np.isneginf(p[0]) & np.isposinf(p[1]) for p in pairs], axis=0)
+        return unknown((lo, hi), anything)
 
     def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
         certain, possible = condition
-        nan = np.isnan(x[0]) | np.isnan(y[0])
         low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
-        hull = unknown((low, high), nan | np.isnan(low))
+        special = ~np.isfinite(x[0] + x[1] + y[0] + y[1])
+        hull = unknown((low, high), special & ~((x[0] == y[0]) & (x[1] == y[1])))
         chosen = [
             np.where(certain == 1.0, a, np.where(possible == 0.0, b, h)) for a, b, h in zip(x, y, hull, strict=True)
         ]
@@ -59,7 +63,9 @@ class IntervalMachine(Machine):
 
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         if op.kind == "max":
-            return np.max(x.planes[0], axis=-1), np.max(x.planes[1], axis=-1)
+            pair = np.max(x.planes[0], axis=-1), np.max(x.planes[1], axis=-1)
+            anything = np.any(np.isneginf(x.planes[0]) & np.isposinf(x.planes[1]), axis=-1)
+            return unknown(pair, anything & ~np.isnan(pair[0]))
         lo, hi = (_sums(p, side) for p, side in zip(x.planes, (-1, 1), strict=True))
         return unknown((lo, hi), np.isnan(lo) | np.isnan(hi))
 
@@ -78,7 +84,10 @@ class IntervalMachine(Machine):
         rounding = Rounding(format, params.get("mode") or "nearest-even")
         into = round_array if format.is_float else round_integer
         lo, hi = (np.asarray(into(p, rounding), np.float64) for p in x.planes)
-        return lo, hi
+        if format.kind == "bool":
+            lo = np.where((x.planes[0] <= 0) & (x.planes[1] >= 0), 0.0, lo)
+            hi = np.where((x.planes[0] == 0) & (x.planes[1] == 0), 0.0, 1.0)
+        return unknown((lo, hi), (np.isnan(lo) != np.isnan(hi)) | (np.isneginf(x.planes[0]) & np.isposinf(x.planes[1])))
 
     def reals(self, x: Tensor) -> RealArray:
         lo, hi = x.planes
@@ -141,7 +150,5 @@ def _midpoint_product(a: Planes, b: Planes) -> Pair:
 
 def _midpoint(planes: Planes) -> tuple[np.ndarray, np.ndarray]:
     lo, hi = planes
-    if lo is hi:
-        return lo, np.zeros(lo.shape)
-    middle = lo / 2 + hi / 2
-    return middle, np.nextafter(np.maximum(hi - middle, middle - lo), np.inf)
+    middle = np.where(lo == hi, lo, lo / 2 + hi / 2)
+    return middle, np.where(lo == hi, 0.0, np.nextafter(np.maximum(hi - middle, middle - lo), np.inf))

@@ -1,6 +1,7 @@
 """MpMachine: mpmath at `bits` bits: the definition of truth. Every row names its mpmath function; sums are exact.
 
-Elements are mpf (with mpmath's inf and nan) or bool. Rounding is to nearest with unbounded exponent, so at p bits this
+Elements are mpf (with mpmath's inf and nan), bool, or the float -0.0, which mpmath lacks: at zeros and poles the row's
+host function gives the sign, as IEEE 754 does. Rounding is to nearest with unbounded exponent, so at p bits this
 is also the number system "precision p, no exponent limits" by which a replay proves overflow and underflow.
 """
 
@@ -15,8 +16,9 @@ import mpmath
 import numpy as np
 
 from precdiff.formats import Format
-from precdiff.machine.ball import _mapped, _rows, _scalar
+from precdiff.machine.ball_number import FAR
 from precdiff.machine.machine import Machine, Planes
+from precdiff.machine.objects import mapped, rows, scalar
 from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, RealArray
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.op import Elementwise, Reduction
@@ -36,35 +38,46 @@ class MpMachine(Machine):
 
     def enter(self, values: np.ndarray, format: Format) -> Planes:
         exact = self._exact if format.kind != "bool" else bool
-        return (_mapped(exact, np.asarray(values)),)
+        return (mapped(exact, np.asarray(values)),)
 
     def _exact(self, value: Any) -> Any:
         """The number itself, not rounded to `bits`."""
+        if value == 0 and np.signbit(value):
+            return -0.0
         with self.context.workprec(1100):
-            return self.context.mpf(float(value))
+            return self.context.mpf(int(value) if isinstance(value, np.integer) else float(value))
 
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
         text = params.get("text")
         if not text:
-            return (_scalar(self.context.mpf(params["value"])),)
+            return (scalar(self.context.mpf(params["value"])),)
         ratio = Fraction(text)
-        return (_scalar(self.context.mpf(ratio.numerator) / ratio.denominator),)
+        return (scalar(self.context.mpf(ratio.numerator) / ratio.denominator),)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
-        return (_mapped(lambda *args: self._apply(op, args), *(t.planes[0] for t in inputs)),)
+        return (mapped(lambda *args: self._apply(op, args), *(t.planes[0] for t in inputs)),)
 
     def _apply(self, op: Elementwise, args: Sequence[Any]) -> Any:
         try:
-            return op.mp(self.context, *args)
+            value = op.mp(self.context, *map(self._number, args))
         except ZeroDivisionError:
-            return self.context.mpf(float(op.host(*(np.float64(a) for a in args))))
+            value = self.context.nan
+        if isinstance(value, bool) or (value != 0 and self.context.isfinite(value)) or all(args):
+            return value
+        # an operand is zero and the result zero, a pole or NaN: which one, and its sign, IEEE 754 says
+        with np.errstate(all="ignore"):
+            return self._exact(op.host(*map(_point, args)))
+
+    def _number(self, value: Any) -> Any:
+        """-0.0 is 0, booleans are 0 and 1."""
+        return self.context.mpf(value) if isinstance(value, bool | float) else value
 
     def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
-        return (_mapped(lambda c, a, b: a if c else b, condition[0], x[0], y[0]),)
+        return (mapped(lambda c, a, b: a if c else b, condition[0], x[0], y[0]),)
 
     def reduce(self, op: Reduction, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         combine: Callable[[Any], Any] = self.context.fsum if op.kind == "sum" else self._largest
-        return (_rows(lambda row: combine(list(row)), x.planes[0]),)
+        return (rows(lambda row: combine(list(row)), x.planes[0]),)
 
     def _largest(self, row: list[Any]) -> Any:
         return self.context.nan if any(self.context.isnan(v) for v in row) else max(row)
@@ -80,15 +93,17 @@ class MpMachine(Machine):
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         if format.is_float and self.casts == "ignored":
-            return x.planes
+            return (mapped(self._number, x.planes[0]),) if x.format.kind == "bool" else x.planes
+        if format.kind == "bool":
+            return (mapped(lambda v: bool(v != 0), x.planes[0]),)
         rounding = Rounding(format, params.get("mode") or "nearest-even")
         if not format.is_float:
-            return (_mapped(lambda v: self.context.mpf(round_integer_exact(_exact_value(v), rounding)), x.planes[0]),)
-        return (_mapped(lambda v: self._exact(round_exact(_exact_value(v), rounding)), x.planes[0]),)
+            return (mapped(lambda v: self.context.mpf(round_integer_exact(_exact_value(v), rounding)), x.planes[0]),)
+        return (mapped(lambda v: self._exact(round_exact(_exact_value(v), rounding)), x.planes[0]),)
 
     def reals(self, x: Tensor) -> RealArray:
-        rows = np.array([self._describe(v) for v in x.planes[0].ravel()], np.float64).reshape(-1, 3)
-        hi, lo, kind = (rows[:, i].reshape(x.shape) for i in range(3))
+        table = np.array([self._describe(v) for v in x.planes[0].ravel()], np.float64).reshape(-1, 3)
+        hi, lo, kind = (table[:, i].reshape(x.shape) for i in range(3))
         return RealArray(hi, lo, np.zeros(x.shape), kind.astype(np.uint8))
 
     def _describe(self, value: Any) -> tuple[float, float, int]:
@@ -102,8 +117,20 @@ class MpMachine(Machine):
 
 
 def _exact_value(value: Any) -> Fraction | float:
-    """The mpf as a Fraction, or a float where it is special."""
-    if not mpmath.isfinite(value):
+    """The element as a Fraction, or a float where it is special; sizes no format tells apart end at 2^+-5000."""
+    if isinstance(value, bool | float) or not mpmath.isfinite(value):
         return float(value)
-    sign, mantissa, exponent, _ = value._mpf_
+    sign, mantissa, exponent, width = value._mpf_
+    size = exponent + width
+    if mantissa and abs(size) > FAR:
+        mantissa, exponent = 1, FAR if size > 0 else -FAR
     return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
+
+
+def _point(value: Any) -> np.float64:
+    """A number of fp64 on the same side of 0 and of infinity."""
+    near = float(value)
+    if near == 0 and value != 0:
+        return np.float64(math.copysign(5e-324, value))
+    largest = float(np.finfo(np.float64).max)
+    return np.float64(math.copysign(largest, near) if math.isinf(near) and mpmath.isfinite(value) else near)

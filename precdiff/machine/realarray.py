@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from precdiff.formats import Format, to_bits, ulp
-from precdiff.rounding import Rounding, arithmetic
+from precdiff.rounding import Rounding, arithmetic, round_array
 
 FINITE, POSITIVE_INFINITY, NEGATIVE_INFINITY, NAN, UNKNOWN = range(5)
 
@@ -36,7 +36,7 @@ class RealArray:
     def values(self) -> np.ndarray:
         """The nearest fp64 numbers, with infinities and NaN for the specials; unknown elements are NaN."""
         specials = np.array([0.0, np.inf, -np.inf, np.nan, np.nan])
-        return np.where(self.kind == FINITE, self.hi + self.lo, specials[self.kind])
+        return np.where(self.kind == FINITE, np.where(self.lo == 0, self.hi, self.hi + self.lo), specials[self.kind])
 
     def radius_ulp(self, format: Format) -> np.ndarray:
         """The radius in ulps of `format`; 0 for certified specials, inf for unknown elements."""
@@ -44,16 +44,28 @@ class RealArray:
             radius = self.radius / ulp(np.where(self.kind == FINITE, self.hi, 0.0), format)
         return np.where(self.kind == FINITE, radius, np.where(self.kind == UNKNOWN, np.inf, 0.0))
 
-    def rounded(self, rounding: Rounding) -> tuple[np.ndarray, np.ndarray]:
-        """(values rounded once to `rounding`, where that is decided): both ends of the radius must round alike."""
+    def rounded(self, rounding: Rounding, rng: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(values rounded once to `rounding`, where that is decided): both ends of the radius must round alike.
+
+        An undecided real counts as the middle of its ball: what no precision tells from a boundary lies on it. A
+        stochastic rounding is a draw, never undecided.
+        """
+        middle = self._ends(rounding, np.where(np.abs(self.lo) <= self.radius, 0.0, self.lo), rng)
+        if rounding.direction == "stochastic":
+            return middle, self.kind != UNKNOWN
         with np.errstate(all="ignore"):
-            low = np.nextafter(self.lo - self.radius, -np.inf)
-            high = np.nextafter(self.lo + self.radius, np.inf)
-        exact = self.radius == 0
-        ends = [arithmetic.add(self.hi, np.where(exact, self.lo, end), rounding) for end in (low, high)]
-        specials = [np.where(self.kind == FINITE, end, arithmetic.add(self.values(), 0.0, rounding)) for end in ends]
-        equal = to_bits(specials[0], rounding.format) == to_bits(specials[1], rounding.format)
-        return specials[0].astype(ends[0].dtype), (equal | np.isnan(specials[0])) & (self.kind != UNKNOWN)
+            low = self._ends(rounding, np.nextafter(self.lo - self.radius, -np.inf))
+            high = self._ends(rounding, np.nextafter(self.lo + self.radius, np.inf))
+        equal = to_bits(low, rounding.format) == to_bits(high, rounding.format)
+        decided = np.asarray((equal | np.isnan(low)) & (self.kind != UNKNOWN))
+        return np.where(decided, low, middle), decided
+
+    def _ends(self, rounding: Rounding, rest: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+        """hi + rest rounded; specials, and reals known exactly, by themselves."""
+        pair = arithmetic.add(self.hi, np.where(self.radius == 0, self.lo, rest), rounding, rng)
+        alone = (self.kind != FINITE) | ((self.radius == 0) & (self.lo == 0))
+        # adding 0 would lose the sign of -0
+        return np.where(alone, round_array(self.values(), rounding, rng), pair)
 
     def where(self, mask: np.ndarray, other: RealArray) -> RealArray:
         """`other` where the mask holds, self elsewhere."""

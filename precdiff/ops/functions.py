@@ -13,7 +13,6 @@ import math
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from precdiff.ops import enclosure
 from precdiff.ops.arithmetic import _where_less
@@ -32,7 +31,19 @@ def _erf(x: Any) -> Any:
 def _power_ball(x: Any, y: Any) -> Any:
     if x > 0 or not y.is_integer():
         return x**y
-    return x ** y.unique_fmpz() if y.is_exact() else arb("nan")
+    n = y.unique_fmpz()
+    if not x < 0:
+        return x**n
+    size = (-x) ** y
+    return -size if n % 2 else size
+
+
+def _power_inside(x: float, y: float) -> tuple[float, float]:
+    return (-math.inf, 0.0) if x < 0 and y % 2 == 1 else (0.0, math.inf)
+
+
+def _between_ones(x: float) -> tuple[float, float]:
+    return (0.0, 1.0) if x > 0 else (-1.0, 0.0)
 
 
 def _power_mp(m: Any, x: Any, y: Any) -> Any:
@@ -40,7 +51,9 @@ def _power_mp(m: Any, x: Any, y: Any) -> Any:
         return m.mpf(1)
     if m.isnan(x) or m.isnan(y):
         return m.nan
-    if m.isinf(x) or m.isinf(y) or x == 0:
+    if x == 0:
+        return m.zero if y > 0 else m.inf
+    if m.isinf(x) or m.isinf(y):
         return m.mpf(float(np.power(float(x), float(y))))
     return m.nan if x < 0 and not m.isint(y) else m.re(m.power(x, y))
 
@@ -52,12 +65,14 @@ def _power_vjp(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 exp = Elementwise(
-    "exp", bound=_HOST, host=np.exp, enclose=enclosure.increasing(np.exp, _HOST, low=0.0), ball=lambda x: x.exp(),
-    mp=lambda m, x: m.exp(x), vjp=lambda g, out, x: (g * out,),
+    "exp", bound=_HOST, host=np.exp, inside=lambda x: (0.0, math.inf),
+    enclose=enclosure.increasing(np.exp, _HOST, low=0.0), ball=lambda x: x.exp(), mp=lambda m, x: m.exp(x),
+    vjp=lambda g, out, x: (g * out,),
 )  # fmt: skip
 expm1 = Elementwise(
-    "expm1", bound=_HOST, host=np.expm1, open_at=(-1.0,), enclose=enclosure.increasing(np.expm1, _HOST, low=-1.0),
-    ball=lambda x: x.expm1(), mp=lambda m, x: m.expm1(x), vjp=lambda g, out, x: (g * (out + 1.0),),
+    "expm1", bound=_HOST, host=np.expm1, inside=lambda x: (-1.0, math.inf),
+    enclose=enclosure.increasing(np.expm1, _HOST, low=-1.0), ball=lambda x: x.expm1(), mp=lambda m, x: m.expm1(x),
+    vjp=lambda g, out, x: (g * (out + 1.0),),
 )  # fmt: skip
 log = Elementwise(
     "log", bound=_HOST, host=np.log, enclose=enclosure.increasing(np.log, _HOST, pole=0.0), ball=lambda x: x.log(),
@@ -69,16 +84,16 @@ log1p = Elementwise(
     vjp=lambda g, out, x: (g / (1.0 + x),),
 )  # fmt: skip
 tanh = Elementwise(
-    "tanh", bound=_HOST, host=np.tanh, open_at=(-1.0, 1.0),
+    "tanh", bound=_HOST, host=np.tanh, inside=_between_ones,
     enclose=enclosure.increasing(np.tanh, _HOST, low=-1.0, high=1.0), ball=lambda x: x.tanh(),
     mp=lambda m, x: m.tanh(x), vjp=lambda g, out, x: (g * (1.0 - out * out),),
 )  # fmt: skip
 erf = Elementwise(
-    "erf", bound=_HOST, host=_erf, open_at=(-1.0, 1.0), enclose=enclosure.increasing(_erf, _HOST, low=-1.0, high=1.0),
+    "erf", bound=_HOST, host=_erf, inside=_between_ones, enclose=enclosure.increasing(_erf, _HOST, low=-1.0, high=1.0),
     ball=lambda x: x.erf(), mp=lambda m, x: m.erf(x),
     vjp=lambda g, out, x: (g * 1.1283791670955126 * OPS["exp"](-(x * x)),),
 )  # fmt: skip
 power = Elementwise(
-    "power", bound=_HOST, host=np.power, enclose=enclosure.corners(np.power, _HOST), ball=_power_ball, mp=_power_mp,
-    vjp=_power_vjp,
+    "power", bound=_HOST, host=np.power, inside=_power_inside, enclose=enclosure.corners(np.power, _HOST),
+    ball=_power_ball, mp=_power_mp, vjp=_power_vjp,
 )  # fmt: skip

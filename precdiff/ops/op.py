@@ -68,8 +68,8 @@ class Elementwise(Op):
     vjp: Vjp | None = field(default=None, kw_only=True)
     rounded: Callable[..., np.ndarray] | None = field(default=None, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
-    #: values approached but not reached at finite points, which no precision may be able to tell from the result
-    open_at: tuple[float, ...] = field(default=(), kw_only=True)
+    #: operands -> open interval that holds every inexact result; no precision may be able to tell it from the end
+    inside: Callable[..., tuple[float, float]] | None = field(default=None, kw_only=True)
     result: str = field(default="", kw_only=True)
     #: largest |result - truth| in ulp that a device of unknown profile may show (DESIGN 4, foreign dumps)
     allowance: float = field(default=4.0, kw_only=True)
