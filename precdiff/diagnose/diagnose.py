@@ -20,6 +20,7 @@ from precdiff.diagnose.rule import RULES, CauseRule, Hypothesis
 from precdiff.reference import Reference
 
 _STANDINGS = ("verified", "candidate", "insufficient")
+_SETTLES = 0.9
 
 
 def diagnose(
@@ -30,7 +31,7 @@ def diagnose(
     evidence, prover = Evidence(problem, totals, locals_), Prover(problem, budget)
     found: list[tuple[CauseRule, Finding]] = []
     for _, rule in sorted(RULES.items(), key=lambda item: item[1].rank):
-        if problem.group in rule.groups and not (rule.fallback and _any_verified(f for _, f in found)):
+        if problem.group in rule.groups and not (rule.fallback and _settled(f for _, f in found)):
             found += [(rule, finding) for finding in _tried(rule, evidence, prover)]
     found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
     findings = _joined(f for _, f in found)
@@ -45,8 +46,9 @@ def _rejection(finding: Finding) -> dict[str, object]:
     return {"cause": finding.cause, "step": finding.step, "error_after": after}
 
 
-def _any_verified(findings: Iterable[Finding]) -> bool:
-    return any(f.standing == "verified" for f in findings)
+def _settled(findings: Iterable[Finding]) -> bool:
+    """Whether one is verified, or removes nine tenths of the excess error, what is left being another's."""
+    return any(f.standing == "verified" or (f.standing == "candidate" and f.share >= _SETTLES) for f in findings)
 
 
 def _tried(rule: CauseRule, evidence: Evidence, prover: Prover) -> list[Finding]:

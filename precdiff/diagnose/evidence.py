@@ -204,8 +204,9 @@ class Evidence:
         return bool((same & decided)[self.touched(step)].all())
 
     def inexact(self, tensor: str) -> np.ndarray:
-        """Where a step's recorded value is not its exact value."""
-        return np.asarray(self.total_error(tensor) != 0)
+        """Where a step's recorded value is not its exact value, or infinite where that is finite."""
+        lost = tensor in self.totals and ~np.isfinite(self.values(tensor)) & (self.exact(tensor).kind == FINITE)
+        return np.asarray((self.total_error(tensor) != 0) | lost)
 
     def total_error(self, tensor: str) -> np.ndarray:
         """recorded - exact, fp64; 0 where either is not finite, and for inputs, which are exact."""

@@ -7,7 +7,7 @@ in the wider format, read unrounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -34,22 +34,19 @@ def stagnation(evidence: Evidence) -> Iterator[Hypothesis]:
         if target is None or not evidence.trace.profile.sum_order.value.running:
             continue
         terms, sums = _worst_output(evidence, step)
-        absorbed = (np.diff(sums, prepend=0) == 0) & (terms[: sums.size] != 0)
-        if np.count_nonzero(absorbed) >= max(1, ABSORBED * terms.size):
-            yield _hypothesis(evidence, step, target, absorbed, sums)
+        moves = sums != np.concatenate([[0], sums[:-1]])
+        absorbed = int(np.count_nonzero(~moves & (terms[: sums.size] != 0)))
+        if absorbed >= max(1, ABSORBED * terms.size):
+            last = int(np.flatnonzero(moves)[-1]) if moves.any() else -1
+            found = {"absorbed_terms": absorbed, "terms": int(terms.size), "stops_at_index": last}
+            yield _hypothesis(evidence, step, target, {**found, "stopped_value": float(sums[-1])})
 
 
-def _hypothesis(evidence: Evidence, step: Step, target: str, absorbed: np.ndarray, sums: np.ndarray) -> Hypothesis:
-    moved = np.flatnonzero(np.diff(sums, prepend=0))
-    last = int(moved[-1]) if moved.size else -1
+def _hypothesis(evidence: Evidence, step: Step, target: str, found: Mapping[str, float]) -> Hypothesis:
     return Hypothesis(
         step.id, Region((step.id,)), [step.id],
         ({step.id: Change("accumulator", target)}, {step.id: Change("format", target, "wide")}),
-        f"Accumulate {step.source.name or step.id} in {target}, or sum in a tree.",
-        {
-            "absorbed_terms": int(np.count_nonzero(absorbed)), "terms": int(absorbed.size), "stops_at_index": last,
-            "stopped_value": float(sums[-1]),
-        },
+        f"Accumulate {step.source.name or step.id} in {target}, or sum in a tree.", found,
     )  # fmt: skip
 
 
