@@ -19,12 +19,11 @@ from precdiff.rounding import arithmetic
 
 
 def _maximum(x: Any, y: Any) -> Any:
-    # for equal operands x + y keeps +0 unless both are -0, and x otherwise needs no choice
-    return np.where((x == y) & (x == 0), x + y, np.maximum(x, y))
+    return np.where((x == 0) & (y == 0), np.where(np.signbit(x), y, x), np.maximum(x, y))
 
 
 def _minimum(x: Any, y: Any) -> Any:
-    return np.where((x == y) & (x == 0), -(-x - y), np.minimum(x, y))
+    return np.where((x == 0) & (y == 0), np.where(np.signbit(x), x, y), np.minimum(x, y))
 
 
 def _reciprocal(x: Any) -> Any:

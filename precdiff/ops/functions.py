@@ -42,8 +42,12 @@ def _power_inside(x: float, y: float) -> tuple[float, float]:
     return (-math.inf, 0.0) if x < 0 and y % 2 == 1 else (0.0, math.inf)
 
 
-def _between_ones(x: float) -> tuple[float, float]:
+def _erf_inside(x: float) -> tuple[float, float]:
     return (0.0, 1.0) if x > 0 else (-1.0, 0.0)
+
+
+def _tanh_inside(x: float) -> tuple[float, float]:
+    return (0.0, min(x, 1.0)) if x > 0 else (max(x, -1.0), 0.0)
 
 
 def _power_mp(m: Any, x: Any, y: Any) -> Any:
@@ -84,12 +88,12 @@ log1p = Elementwise(
     vjp=lambda g, out, x: (g / (1.0 + x),),
 )  # fmt: skip
 tanh = Elementwise(
-    "tanh", bound=_HOST, host=np.tanh, inside=_between_ones,
+    "tanh", bound=_HOST, host=np.tanh, inside=_tanh_inside,
     enclose=enclosure.increasing(np.tanh, _HOST, low=-1.0, high=1.0), ball=lambda x: x.tanh(),
     mp=lambda m, x: m.tanh(x), vjp=lambda g, out, x: (g * (1.0 - out * out),),
 )  # fmt: skip
 erf = Elementwise(
-    "erf", bound=_HOST, host=_erf, inside=_between_ones, enclose=enclosure.increasing(_erf, _HOST, low=-1.0, high=1.0),
+    "erf", bound=_HOST, host=_erf, inside=_erf_inside, enclose=enclosure.increasing(_erf, _HOST, low=-1.0, high=1.0),
     ball=lambda x: x.erf(), mp=lambda m, x: m.erf(x),
     vjp=lambda g, out, x: (g * 1.1283791670955126 * OPS["exp"](-(x * x)),),
 )  # fmt: skip
