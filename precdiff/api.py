@@ -135,12 +135,13 @@ def round_array(
 
 
 def ulp_error(actual: Any, reference: Any, format: str) -> np.ndarray:
-    """|actual - reference| in ulps of `format` at the reference (docs/definitions).
+    """|actual - reference| in ulps of `format` at the reference (docs/definitions), which may be a pair (hi, lo).
 
     >>> ulp_error([1.0], [1.0 + 2.0**-11], "fp16").tolist()
     [0.5]
     """
-    return np.asarray(formats.ulp_error(np.asarray(actual), np.asarray(reference), format))
+    exact = reference if isinstance(reference, tuple) else np.asarray(reference)
+    return np.asarray(formats.ulp_error(np.asarray(actual), exact, format))
 
 
 def ulp_distance(a: Any, b: Any, format: str) -> np.ndarray:

@@ -73,6 +73,9 @@ class BallMachine(Machine):
         with flint.ctx.workprec(max(self.bits, 2200)):
             return (mapped(ball_number.from_pair, *columns),)
 
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        return (mapped(ball_number.hull, np.asarray(lo, np.float64), np.asarray(hi, np.float64)),)
+
     def reals(self, x: Tensor) -> RealArray:
         with flint.ctx.workprec(self.bits + 64):
             columns = [ball_number.describe(v) for v in x.planes[0].ravel()]

@@ -107,7 +107,8 @@ def _interval(x: Any) -> tuple[np.float64, np.float64]:
     lo, hi = np.float64(float(x.lower())), np.float64(float(x.upper()))
     if lo == hi and np.isfinite(lo) and arb(float(lo)) == x:
         return lo, hi
-    return np.nextafter(lo, -np.inf), np.nextafter(hi, np.inf)
+    with np.errstate(over="ignore"):
+        return np.nextafter(lo, -np.inf), np.nextafter(hi, np.inf)
 
 
 def enter_float(value: Any) -> Any:
@@ -220,3 +221,11 @@ def multiply(x: Any, y: Any) -> Any:
 def larger(x: Any, y: Any) -> Any:
     """max(x, y)."""
     return x.max(y) if isinstance(x, arb) and isinstance(y, arb) else evaluate(arithmetic.maximum, x, y)
+
+
+def hull(lo: float, hi: float) -> Any:
+    """A ball that contains [lo, hi], the special itself where both ends are one."""
+    low, high = float(lo), float(hi)
+    if low == high or low != low:
+        return enter_float(low)
+    return arb(low).union(arb(high)) if math.isfinite(low) and math.isfinite(high) else _ANYTHING

@@ -93,6 +93,13 @@ class DoubleDoubleMachine(Machine):
         balls = Tensor(self._to_balls(x), x.format, self._balls)
         return self._from_balls(self._balls.convert(balls, params, format), format)
 
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        with np.errstate(invalid="ignore"):
+            middle = np.where(lo == hi, lo, lo / 2 + hi / 2)
+            radius = np.where(lo == hi, 0.0, np.abs(hi - lo) * _UP)
+        bounded = np.isfinite(lo) & np.isfinite(hi) | (lo == hi) | np.isnan(lo)
+        return np.where(bounded, middle, 0.0), np.zeros(np.shape(lo)), np.where(bounded, radius, np.nan)
+
     def reals(self, x: Tensor) -> RealArray:
         hi, lo, radius = x.planes
         kind = np.full(np.shape(hi), FINITE, np.uint8)

@@ -136,6 +136,9 @@ class EmulatedMachine(Machine):
             return (round_integer(values, rounding, self.rng),)
         return (round_array(values, rounding, self.rng),)
 
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        return self.enter(np.asarray(lo), format)
+
     def reals(self, x: Tensor) -> RealArray:
         return exactly(x.planes[0])
 

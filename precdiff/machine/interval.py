@@ -16,7 +16,7 @@ import numpy as np
 
 from precdiff.formats import Format
 from precdiff.machine.machine import Machine, Planes
-from precdiff.machine.realarray import FINITE, UNKNOWN, RealArray
+from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, UNKNOWN, RealArray
 from precdiff.machine.tensor import Tensor
 from precdiff.ops.enclosure import Pair, lower, unknown, upper
 from precdiff.ops.op import Elementwise, Reduction
@@ -54,7 +54,7 @@ class IntervalMachine(Machine):
     def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:
         certain, possible = condition
         low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
-        special = ~np.isfinite(x[0] + x[1] + y[0] + y[1])
+        special = ~np.all([np.isfinite(p) for p in np.broadcast_arrays(*x, *y)], axis=0)
         hull = unknown((low, high), special & ~((x[0] == y[0]) & (x[1] == y[1])))
         chosen = [
             np.where(certain == 1.0, a, np.where(possible == 0.0, b, h)) for a, b, h in zip(x, y, hull, strict=True)
@@ -89,26 +89,33 @@ class IntervalMachine(Machine):
             hi = np.where((x.planes[0] == 0) & (x.planes[1] == 0), 0.0, 1.0)
         return unknown((lo, hi), (np.isnan(lo) != np.isnan(hi)) | (np.isneginf(x.planes[0]) & np.isposinf(x.planes[1])))
 
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        return np.asarray(lo, np.float64), np.asarray(hi, np.float64)
+
     def reals(self, x: Tensor) -> RealArray:
         lo, hi = x.planes
         with np.errstate(all="ignore"):
             middle = np.where(lo == hi, lo, lo / 2 + hi / 2)
             radius = np.where(lo == hi, 0.0, np.nextafter(np.maximum(hi - middle, middle - lo), np.inf))
-        return real_array(middle, radius, lo, hi)
+        kind = _kinds(lo, hi, x.format)
+        finite = kind == FINITE
+        zeros = np.zeros(np.shape(lo))
+        return RealArray(np.where(finite, middle, 0.0), zeros, np.where(finite, radius, 0.0), kind)
 
 
-def real_array(middle: np.ndarray, radius: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> RealArray:
-    """The RealArray of an interval: points at infinity and NaN are specials, other infinite ends unknown."""
+def _kinds(lo: np.ndarray, hi: np.ndarray, format: Format) -> np.ndarray:
+    """Points at infinity and NaN are specials, other infinite ends unknown.
+
+    From fp64's largest number up every narrower format overflows; fp64 itself may not yet.
+    """
     point = lo == hi
-    overflow = np.finfo(np.float64).max
+    overflow = np.finfo(np.float64).max if format.max_finite < np.finfo(np.float64).max else np.inf
     kind = np.full(np.shape(lo), FINITE, np.uint8)
     kind[~np.isfinite(lo) | ~np.isfinite(hi)] = UNKNOWN
-    kind[(point & np.isposinf(lo)) | ((lo >= overflow) & np.isposinf(hi))] = 1
-    kind[(point & np.isneginf(lo)) | ((hi <= -overflow) & np.isneginf(lo))] = 2
-    kind[np.isnan(lo) & np.isnan(hi)] = 3
-    finite = kind == FINITE
-    zeros = np.zeros(np.shape(lo))
-    return RealArray(np.where(finite, middle, 0.0), zeros, np.where(finite, radius, 0.0), kind)
+    kind[(point & np.isposinf(lo)) | ((lo >= overflow) & np.isposinf(hi))] = POSITIVE_INFINITY
+    kind[(point & np.isneginf(lo)) | ((hi <= -overflow) & np.isneginf(lo))] = NEGATIVE_INFINITY
+    kind[np.isnan(lo) & np.isnan(hi)] = NAN
+    return kind
 
 
 def np_broadcast(pairs: Sequence[Planes]) -> list[Planes]:

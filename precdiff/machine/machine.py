@@ -19,7 +19,17 @@ from precdiff.errors import KernelError
 from precdiff.formats import Format
 from precdiff.machine.realarray import RealArray
 from precdiff.machine.tensor import Tensor
-from precdiff.ops.op import Constant, Contraction, Conversion, Elementwise, Layout, Op, Reduction, Selection
+from precdiff.ops.op import (
+    Constant,
+    Contraction,
+    Conversion,
+    Elementwise,
+    Layout,
+    Op,
+    Reduction,
+    Selection,
+    Structural,
+)
 from precdiff.ops.reductions import axes_of, constant
 
 Planes = tuple[np.ndarray, ...]
@@ -58,6 +68,10 @@ class Machine(ABC):
     @abstractmethod
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         """x in another format."""
+
+    @abstractmethod
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        """Planes that contain [lo, hi] (fp64); (-inf, inf) is "anything". Values, not enclosures, take lo == hi."""
 
     @abstractmethod
     def reals(self, x: Tensor) -> RealArray:
@@ -104,6 +118,8 @@ class Machine(ABC):
                 return self.contract(inputs, params, format)
             case Conversion():
                 return self.convert(inputs[0], params, format)
+            case Structural():
+                return op.run(self, inputs, params, format)
             case Constant():
                 return self.literal(params, format)
         raise KernelError(f"{op.name}: this machine knows no ops of kind {type(op).__name__}")

@@ -101,6 +101,10 @@ class MpMachine(Machine):
             return (mapped(lambda v: self.context.mpf(round_integer_exact(_exact_value(v), rounding)), x.planes[0]),)
         return (mapped(lambda v: self._exact(round_exact(_exact_value(v), rounding)), x.planes[0]),)
 
+    def hull(self, lo: np.ndarray, hi: np.ndarray, format: Format) -> Planes:
+        """The value where the ends agree; mpmath has no enclosures, so NaN elsewhere."""
+        return self.enter(np.where(lo == hi, lo, np.nan), format)
+
     def reals(self, x: Tensor) -> RealArray:
         table = np.array([self._describe(v) for v in x.planes[0].ravel()], np.float64).reshape(-1, 3)
         hi, lo, kind = (table[:, i].reshape(x.shape) for i in range(3))

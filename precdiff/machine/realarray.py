@@ -38,6 +38,17 @@ class RealArray:
         specials = np.array([0.0, np.inf, -np.inf, np.nan, np.nan])
         return np.where(self.kind == FINITE, np.where(self.lo == 0, self.hi, self.hi + self.lo), specials[self.kind])
 
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """fp64 ends around each element: equal where it is known exactly, NaN for NaN, (-inf, inf) for unknown."""
+        point = (self.radius == 0) & (self.lo == 0)
+        with np.errstate(invalid="ignore"):
+            low = np.nextafter(self.hi + (self.lo - self.radius), -np.inf)
+            high = np.nextafter(self.hi + (self.lo + self.radius), np.inf)
+        finite, values, unknown = self.kind == FINITE, self.values(), self.kind == UNKNOWN
+        ends = (np.where(finite, np.where(point, self.hi, end), values) for end in (low, high))
+        low, high = ends
+        return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+
     def radius_ulp(self, format: Format) -> np.ndarray:
         """The radius in ulps of `format`; 0 for certified specials, inf for unknown elements."""
         with np.errstate(all="ignore"):

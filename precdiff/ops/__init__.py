@@ -16,7 +16,9 @@ from precdiff.ops.arithmetic import (
     sub,
 )
 from precdiff.ops.composites import gelu, layered, logsumexp, sigmoid, silu, softplus
+from precdiff.ops.folds import cumsum, min_, prod
 from precdiff.ops.functions import erf, exp, expm1, log, log1p, power, tanh
+from precdiff.ops.gathering import scatter, scatter_add, take
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
 from precdiff.ops.op import (
     OPS,
@@ -28,8 +30,10 @@ from precdiff.ops.op import (
     Op,
     Reduction,
     Selection,
+    Structural,
     common_format,
 )
+from precdiff.ops.ordering import argmax, argmin, argsort, sort, topk
 from precdiff.ops.reductions import cast, constant, matmul, max_, mean, sum_
 from precdiff.ops.selection import eq, ge, gt, le, lt, ne, where
 
@@ -43,13 +47,18 @@ __all__ = [
     "Op",
     "Reduction",
     "Selection",
+    "Structural",
     "abs_",
     "add",
+    "argmax",
+    "argmin",
+    "argsort",
     "broadcast_to",
     "cast",
     "common_format",
     "concatenate",
     "constant",
+    "cumsum",
     "div",
     "eq",
     "erf",
@@ -71,21 +80,28 @@ __all__ = [
     "max_",
     "maximum",
     "mean",
+    "min_",
     "minimum",
     "mul",
     "ne",
     "neg",
     "power",
+    "prod",
     "reciprocal",
     "reshape",
     "rsqrt",
+    "scatter",
+    "scatter_add",
     "sigmoid",
     "silu",
     "softplus",
+    "sort",
     "sqrt",
     "sub",
     "sum_",
+    "take",
     "tanh",
+    "topk",
     "transpose",
     "update",
     "where",

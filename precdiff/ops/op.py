@@ -114,6 +114,25 @@ class Reduction(Op):
 
 
 @dataclass(frozen=True)
+class Structural(Op):
+    """Built from other rows and a machine's own words (`apply`, `reals`, `hull`), one step in a trace.
+
+    `run(machine, inputs, params, format)` gives the planes; `result` fixes the format (indices are "i64"). A row that
+    adds or multiplies says how its roundings pile up: `accumulates(*arrays, **params)` gives, per element of the
+    result, how many there are and the magnitude they are relative to.
+    """
+
+    run: Callable[..., Planes] = field(kw_only=True)
+    accumulates: Callable[..., tuple[Any, Any]] | None = field(default=None, kw_only=True)
+    vjp: Vjp | None = field(default=None, kw_only=True)
+    result: str = field(default="", kw_only=True)
+
+    def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
+        """The fixed format, else the first operand's."""
+        return get_format(self.result) if self.result else formats[0]
+
+
+@dataclass(frozen=True)
 class Contraction(Op):
     """Sums of products, a @ b [+ c]: `acc` and `out` name the accumulator's and the result's format."""
 
