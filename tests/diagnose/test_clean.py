@@ -6,6 +6,7 @@ mean has no relative accuracy. The last test says so of the default inputs: the 
 single step is right.
 """
 
+import numpy as np
 import pytest
 
 from precdiff import compare, explain, run
