@@ -18,6 +18,7 @@ from precdiff.dump import Dump, DumpWriter
 from precdiff.dump import open_dump as _open_dump
 from precdiff.formats import Format
 from precdiff.kernels import Run, run_kernel
+from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.report.evaluation import Evaluation, evaluation
 from precdiff.report.judged import findings_of, judged_report, versions
 from precdiff.report.report import Report
@@ -50,6 +51,7 @@ def run(  # noqa: PLR0913 - the keywords of DESIGN 6
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
     dump: str | Path | None = None,
+    max_iterations: int = MAX_ITERATIONS,
     **more: Any,
 ) -> Run:
     """Run a kernel on an emulated device.
@@ -61,7 +63,13 @@ def run(  # noqa: PLR0913 - the keywords of DESIGN 6
     >>> run("softmax", format="fp16", inputs={"x": np.zeros((1, 4), np.float16)}).outputs["out"].tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    how: dict[str, Any] = {"profile": profile, "format": format, "options": {**(options or {}), **more}, "seed": seed}
+    how: dict[str, Any] = {
+        "profile": profile,
+        "format": format,
+        "options": {**(options or {}), **more},
+        "seed": seed,
+        "max_iterations": max_iterations,
+    }
     if dump is None:
         return run_kernel(kernel, inputs or {}, **how)
     with DumpWriter(dump) as writer:

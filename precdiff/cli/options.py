@@ -96,6 +96,7 @@ def kernel_options(function: F) -> F:
         click.option(
             "--seed", type=seed, default=0, show_default=True, help="Of the SPECs and of stochastic rounding."
         ),
+        click.option("--max-iterations", type=click.IntRange(min=1), metavar="N", help="Of a while_loop. [10000]"),
     )(function)
 
 

@@ -24,13 +24,16 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
+    max_iterations: int | None = None
 
     def words(self) -> list[str]:
         """The options as they would be typed again."""
         single = {"--format": self.format, "--profile": self.profile if self.profile != "ieee" else None}
+        limit = self.max_iterations
         many = {"--profile-set": self.profile_fields, "--set": self.settings, "--input": self.inputs}
         words = [word for name, value in single.items() if value for word in (name, value)]
         words += [w for name, pairs in many.items() for k, v in pairs.items() for w in (name, f"{k}={v}")]
+        words += ["--max-iterations", str(limit)] if limit else []
         return [*words, *(["--seed", str(self.seed)] if self.seed else [])]
 
     def run(self, kernel: str, dump: str | None = None) -> Run:
@@ -43,6 +46,7 @@ class Request:
         return api.run(
             chosen, profile=changed_profile(self.profile, self.profile_fields), format=self.format,
             inputs=self._arrays(chosen), options=options, seed=self.seed, dump=dump,
+            **({"max_iterations": self.max_iterations} if self.max_iterations else {}),
         )  # fmt: skip
 
     def _arrays(self, kernel: Kernel) -> dict[str, Any]:

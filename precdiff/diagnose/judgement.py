@@ -233,6 +233,12 @@ class Judgement:
         return max(shares, key=lambda id: shares[id]) if shares else evidence.problem.tensor
 
     @cached_property
+    def decided_otherwise(self) -> list[str]:
+        """The decisions (decide, cond, while_loop) that ideal mathematics takes the other way, or cannot take."""
+        steps = [s for s in self.trace.steps if s.op == "decide"]
+        return [s.id for s in steps if self.totals[s.id].values.values() != float(s.params["taken"])]
+
+    @cached_property
     def candidates(self) -> list[tuple[str, Verdict]]:
         """(profile, verdict of the outputs) under every candidate of an assumed field that the trace touches."""
         rows = []

@@ -19,6 +19,7 @@ from precdiff.errors import KernelError, PrecDiffError
 from precdiff.formats import Format, carrier, format_of, get_format
 from precdiff.kernels.kernel import Kernel, get_kernel
 from precdiff.machine import EmulatedMachine, Tensor
+from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.rounding import Rounding, round_array
 from precdiff.trace import RecordingMachine, Trace, native_values
 from precdiff.trace.recorder import Sink
@@ -42,18 +43,21 @@ def run_kernel(  # noqa: PLR0913 - what a run is made of
     kernel: str | Kernel | Callable[..., Any], inputs: Mapping[str, Any], *, profile: str | DeviceProfile = "ieee",
     format: str | Format | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None,
     sink: Callable[[Trace], Sink] | None = None,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> Run:  # fmt: skip
     """Run `kernel` on the device `profile` describes.
 
     `inputs` map argument names to arrays (numpy, ml_dtypes) or numbers. `format` rounds the inputs to it, once;
-    without it each array keeps its own format. `sink` makes the dump's writer from the trace about to be filled.
+    without it each array keeps its own format. `sink` makes the dump's writer from the trace about to be filled. A
+    while_loop that runs longer than `max_iterations` is an error.
     """
     chosen = get_kernel(kernel)
     device = get_profile(profile)
     settings = _options(chosen, options or {})
     trace = Trace(kernel=chosen.name, profile=device, options=settings, seed=seed)
     entered = _entered(chosen, inputs, format, device, settings)
-    recorder = RecordingMachine(EmulatedMachine(device, np.random.default_rng(seed)), trace, sink and sink(trace))
+    machine = EmulatedMachine(device, np.random.default_rng(seed))
+    recorder = RecordingMachine(machine, trace, sink and sink(trace), max_iterations)
     tensors = {name: recorder.input(name, values, fmt) for name, (values, fmt) in entered.items()}
     outputs = _called(chosen, tensors, settings)
     trace.outputs.update({name: tensor.id for name, tensor in outputs.items()})

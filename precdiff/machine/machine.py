@@ -38,6 +38,8 @@ Planes = tuple[np.ndarray, ...]
 class Machine(ABC):
     """The methods every number system has; `planes` in and out are the machine's own representation."""
 
+    #: what a reference or a message calls this number system
+    name: ClassVar[str]
     #: whether results are reals (references) and not values of the declared format
     ideal: ClassVar[bool] = True
 

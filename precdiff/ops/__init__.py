@@ -16,10 +16,13 @@ from precdiff.ops.arithmetic import (
     sub,
 )
 from precdiff.ops.composites import gelu, layered, logsumexp, sigmoid, silu, softplus
+from precdiff.ops.convolution import conv2d
+from precdiff.ops.decisions import cond, decide, while_loop
 from precdiff.ops.folds import cumsum, min_, prod
 from precdiff.ops.functions import erf, exp, expm1, log, log1p, power, tanh
 from precdiff.ops.gathering import scatter, scatter_add, take
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
+from precdiff.ops.linear import inv, solve
 from precdiff.ops.op import (
     OPS,
     Constant,
@@ -57,8 +60,11 @@ __all__ = [
     "cast",
     "common_format",
     "concatenate",
+    "cond",
     "constant",
+    "conv2d",
     "cumsum",
+    "decide",
     "div",
     "eq",
     "erf",
@@ -70,6 +76,7 @@ __all__ = [
     "gelu",
     "getitem",
     "gt",
+    "inv",
     "layered",
     "le",
     "log",
@@ -95,6 +102,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "softplus",
+    "solve",
     "sort",
     "sqrt",
     "sub",
@@ -105,4 +113,5 @@ __all__ = [
     "transpose",
     "update",
     "where",
+    "while_loop",
 ]

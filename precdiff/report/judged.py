@@ -67,6 +67,7 @@ def provenance(judgement: Judgement) -> dict[str, Any]:
         "formats": {name: trace.formats[id] for name, id in trace.inputs.items()},
         "shapes": {name: list(trace.values[id].shape) for name, id in trace.inputs.items()},
         "kernel_found": judgement.kernel is not None,
+        "decided_otherwise": [f"{id} ({trace.step(id).source})" for id in judgement.decided_otherwise],
         "backend": judgement.settings.backend,
         **versions(),
     }

@@ -127,6 +127,8 @@ def summary(report: Report) -> Facts:
     facts.append(("first divergence", divergence(report)))
     for label, names in (("only in actual", report.unmatched.actual), ("only in expected", report.unmatched.expected)):
         facts += [(label, ", ".join(names))] if names else []
+    other = report.provenance.get("decided_otherwise")
+    facts += [("decided otherwise", f"{', '.join(other)}: the reference would have taken the other path")] if other else []
     return facts + ([("envelope", envelope(report))] if report.envelope else [])
 
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from precdiff.errors import KernelError
 from precdiff.formats import Format
-from precdiff.machine import Machine, Tensor
+from precdiff.machine import Machine, RealArray, Tensor
 from precdiff.machine.machine import constant_params
 from precdiff.ops import constant
+from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.ops.op import Constant, Op
 from precdiff.trace.source import calling_source
 from precdiff.trace.step import Source, Step, Trace
@@ -29,12 +30,20 @@ Sink = Callable[[Step, np.ndarray], None]
 class RecordingMachine:
     """Machine `inner` with every op recorded in `trace`, and handed to `sink` at once."""
 
-    def __init__(self, inner: Machine, trace: Trace, sink: Sink | None = None) -> None:
+    def __init__(
+        self, inner: Machine, trace: Trace, sink: Sink | None = None, max_iterations: int = MAX_ITERATIONS
+    ) -> None:
         self.inner = inner
+        self.name = inner.name
+        self.max_iterations = max_iterations
         self.trace = trace
         self._sink = sink
         self._layers: list[str] = []
         self._uses: dict[str, int] = {}
+
+    def reals(self, x: Tensor) -> RealArray:
+        """The tensor's values as the inner machine knows them: what a decision reads."""
+        return self.inner.reals(x)
 
     def input(self, name: str, values: np.ndarray, format: Format) -> Tensor:
         """Enter a kernel input."""
