@@ -128,7 +128,7 @@ def summary(report: Report) -> Facts:
     for label, names in (("only in actual", report.unmatched.actual), ("only in expected", report.unmatched.expected)):
         facts += [(label, ", ".join(names))] if names else []
     other = report.provenance.get("decided_otherwise")
-    facts += [("decided otherwise", f"{', '.join(other)}: the reference would have taken the other path")] if other else []
+    facts += [("path", f"the reference decides otherwise, or cannot decide, at {', '.join(other)}")] if other else []
     return facts + ([("envelope", envelope(report))] if report.envelope else [])
 
 
