@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from precdiff.dump.h5types import stored_format
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
+from precdiff.dump.schema import DATA_KINDS
 from precdiff.dump.statistics import checksum, statistics_of
 from precdiff.errors import PrecDiffError
-from precdiff.formats import Array, from_bits, get_format
+from precdiff.formats import FORMATS, Array, from_bits, get_format
 
 #: a tensor's codes, piece by piece
 Pieces = Callable[[str], Iterable[tuple[slice, Array]]]
@@ -56,14 +58,21 @@ def _structure(
 
 def _values(tensors: Mapping[str, TensorRow], pieces: Pieces) -> Iterator[Problem]:
     for id, row in tensors.items():
-        if row.data == "full":
-            problem = value_problem(row, pieces)
-            if problem:
-                yield Problem(f"tensor {id}", problem)
+        problem = tensor_problem(row, pieces)
+        if problem:
+            yield Problem(f"tensor {id}", problem)
 
 
-def value_problem(row: TensorRow, pieces: Pieces) -> str:
-    """What is wrong with a stored tensor's values; empty when nothing is."""
+def tensor_problem(row: TensorRow, pieces: Pieces) -> str:
+    """What is wrong with a tensor's row or values; empty when nothing is."""
+    if row.format not in FORMATS or stored_format(row.format).name != row.stored_format:
+        return f"cannot be read: format {row.format!r}, stored as {row.stored_format!r}, is unknown"
+    if row.data not in DATA_KINDS:
+        return f"keeps {row.data!r} of its values; allowed are {', '.join(DATA_KINDS)}"
+    return _value_problem(row, pieces) if row.data == "full" else ""
+
+
+def _value_problem(row: TensorRow, pieces: Pieces) -> str:
     try:
         found = checksum(codes for _, codes in pieces(row.id))
         if found != row.checksum:

@@ -8,8 +8,8 @@ from typing import Any
 
 from precdiff.dump.parameters import decode, encode
 from precdiff.dump.rows import Ports, StepRow, TensorRow
+from precdiff.dump.schema import text
 from precdiff.dump.statistics import Statistics
-from precdiff.errors import FileError
 
 _NUMBERS = tuple(field.name for field in dataclasses.fields(Statistics))
 
@@ -19,7 +19,7 @@ def step_columns(row: StepRow) -> tuple[Any, ...]:
     params = encode(dict(row.params), f"step {row.id!r}: params")
     inputs, outputs = ([list(port) for port in ports] for ports in (row.inputs, row.outputs))
     ports = encode(inputs, "inputs"), encode(outputs, "outputs")
-    return _texts(row.id, row.op, row.layer, row.phase, params, *ports, row.source)
+    return tuple(map(text, (row.id, row.op, row.layer, row.phase, params, *ports, row.source)))
 
 
 def step_of(record: dict[str, Any]) -> StepRow:
@@ -28,16 +28,16 @@ def step_of(record: dict[str, Any]) -> StepRow:
     return StepRow(**{**record, **ports, "params": decode(record["params"])})
 
 
-def _ports(text: str) -> Ports:
-    return tuple((role, id) for role, id in decode(text))
+def _ports(ports: str) -> Ports:
+    return tuple((role, id) for role, id in decode(ports))
 
 
 def tensor_columns(row: TensorRow) -> tuple[Any, ...]:
     """A tensor as a record of the table; without statistics NaN, and -1 for the counts."""
     shape = encode(list(row.shape), "shape")
-    texts = _texts(row.id, row.name, row.role, row.layer, row.format, row.stored_format, shape, row.data, row.where)
+    texts = row.id, row.name, row.role, row.layer, row.format, row.stored_format, shape, row.data, row.where
     numbers = (math.nan,) * 4 + (-1, -1) if row.statistics is None else dataclasses.astuple(row.statistics)
-    return (*texts, *numbers, row.checksum)
+    return (*map(text, texts), *numbers, row.checksum)
 
 
 def tensor_of(record: dict[str, Any]) -> TensorRow:
@@ -45,11 +45,3 @@ def tensor_of(record: dict[str, Any]) -> TensorRow:
     numbers = [record.pop(name) for name in _NUMBERS]
     statistics = None if numbers[-1] < 0 else Statistics(*numbers)
     return TensorRow(**{**record, "shape": tuple(decode(record["shape"])), "statistics": statistics})
-
-
-def _texts(*texts: str) -> tuple[str, ...]:
-    """Texts a column can hold: HDF5 ends them at NUL and knows UTF-8 only."""
-    for text in texts:
-        if "\0" in text or text != text.encode(errors="replace").decode():
-            raise FileError(f"a dump cannot hold the text {text!r}; NUL and lone surrogates are not allowed in it")
-    return texts

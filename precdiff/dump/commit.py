@@ -126,6 +126,8 @@ class CommitFile(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         target = memoryview(buffer).cast("B")
+        if self._place >= self._size:  # HDF5 asks for this only where an address is damaged
+            raise OSError(f"address {self._place} lies beyond the end of the file")
         target[:] = _read_at(self._file, self._place, len(target))
         for start, stop, page in _pieces(self._place, len(target)):
             if page in self._pages:

@@ -26,6 +26,8 @@ SALVAGE = "`precdiff verify FILE --salvage` saves what can be read"
 #: end of the file as superblock version 0 states it (HDF5 File Format Specification, II.A)
 _END = struct.Struct("<Q")
 _END_PLACE = 40
+#: no dump is larger, so a larger end is damage
+_MOST = 2**50
 
 
 def open_hdf5(path: Path) -> Any:
@@ -44,7 +46,7 @@ def open_damaged(path: Path) -> Any:
         view = CommitFile.recovered(_raw(path))
         view.seek(_END_PLACE)
         (end,) = _END.unpack(view.read(_END.size))
-        view.truncate(max(end, view.seek(0, io.SEEK_END)))
+        view.truncate(max(min(end, _MOST), view.seek(0, io.SEEK_END)))
         return h5py.File(view, "r")
     except DAMAGE as error:
         raise FileError(f"{path}: nothing can be saved: {error}") from error
@@ -63,8 +65,8 @@ def _unreadable(path: Path, error: OSError) -> str:
     return f"{path} is a damaged HDF5 file: {said}. {SALVAGE}"
 
 
-def member(file: Any, name: str) -> Any:
-    """A data set or group of the file; one that lies elsewhere, or is missing, is refused."""
+def member(file: Any, name: str, kind: type = h5py.Dataset) -> Any:
+    """A data set (or group) of the file; one that lies elsewhere, or is missing, is refused."""
     parts = name.strip("/").split("/")
     for depth in range(1, len(parts) + 1):
         part = "/".join(parts[:depth])
@@ -74,6 +76,8 @@ def member(file: Any, name: str) -> Any:
         if not isinstance(link, h5py.HardLink):
             raise FileError(f"/{part} is a link that leaves {file.filename}; a dump may not point outside itself")
     found = file[name]
+    if not isinstance(found, kind):
+        raise FileError(f"{name} of {file.filename} is a {type(found).__name__}, not a {kind.__name__}. {SALVAGE}")
     if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
         raise FileError(f"{name} is stored outside {file.filename}; a dump may not point outside itself")
     return found

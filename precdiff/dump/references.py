@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.dump.h5types import check_type, create, read_codes, write_codes
+from precdiff.dump.h5types import create, read_codes, write_codes
 from precdiff.dump.schema import LARGE, REFERENCE, REFERENCE_KINDS, attribute, dataset_name, packed
 from precdiff.errors import FileError, UnknownNameError
 from precdiff.formats import from_bits, get_format, to_bits
@@ -64,11 +64,3 @@ def read_reference(file: Any, kind: str, id: str) -> Reference:
     planes = [from_bits(read_codes(group[plane], get_format(fmt)), fmt) for plane, fmt in _PLANES.items()]
     attrs = group.attrs
     return Reference(RealArray(*planes), str(attrs["backend"]), int(attrs["bits"]), str(attrs["status"]))
-
-
-def check_reference(group: Any) -> None:
-    """Refuse a reference whose planes are missing or of another type."""
-    for plane, fmt in _PLANES.items():
-        if plane not in group:
-            raise FileError(f"{group.name} lacks {plane}")
-        check_type(group[plane], get_format(fmt))

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from precdiff.dump.checking import Problem, value_problem
+from precdiff.dump.checking import Problem, tensor_problem
 from precdiff.dump.dump import Dump
 from precdiff.dump.reader import open_dump
 from precdiff.dump.readers.precdiff import PrecDiffDump
-from precdiff.dump.rows import TensorRow
 from precdiff.dump.writer import DumpWriter
 from precdiff.errors import FileError
 
@@ -41,15 +40,11 @@ def salvage(source: str | Path, target: str | Path) -> Salvaged:
         raise FileError(f"{source}: a salvaged dump goes to a file of its own; name another target")
     dump, missing = PrecDiffDump.open_damaged(source)
     with dump:
-        bad = {row.id: problem for row in dump.tensors.values() if (problem := _problem(dump, row))}
+        bad = {id: text for id, row in dump.tensors.items() if (text := tensor_problem(row, dump.code_chunks))}
         lost = [*missing, *(Problem(f"tensor {id}", problem) for id, problem in bad.items())]
         provenance = {**dump.attrs.provenance, "salvaged": {"from": source.name, "lost": [str(p) for p in lost]}}
         with DumpWriter(target, provenance=provenance) as writer:
             return _copy(dump, writer, set(dump.tensors) - set(bad), lost)
-
-
-def _problem(dump: Dump, row: TensorRow) -> str:
-    return value_problem(row, dump.code_chunks) if row.data == "full" else ""
 
 
 def _copy(dump: Dump, writer: DumpWriter, whole: set[str], lost: list[Problem]) -> Salvaged:

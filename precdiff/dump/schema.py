@@ -57,17 +57,20 @@ def dataset_name(id: str) -> str:
     >>> dataset_name("softmax/exp#2")
     'softmax%2Fexp#2'
     """
-    if not id or "\0" in id or not _is_utf8(id):
-        raise FileError(f"a tensor cannot be called {id!r}: an id is text, not empty, without NUL characters")
-    return "%2E" if id == "." else id.replace("%", "%25").replace("/", "%2F")
+    if not id:
+        raise FileError("a tensor cannot be called '': its id is empty")
+    return "%2E" if id == "." else text(id).replace("%", "%25").replace("/", "%2F")
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def text(value: str) -> str:
+    """The value, refused where HDF5 would not give it back: it ends a text at NUL and knows UTF-8 only.
+
+    >>> text("größe")
+    'größe'
+    """
+    if "\0" in value or value != value.encode(errors="replace").decode():
+        raise FileError(f"a dump cannot hold the text {value!r}; NUL and lone surrogates are not allowed in it")
+    return value
 
 
 def pool_place(format: str, start: int, stop: int) -> str:
@@ -116,7 +119,9 @@ def packed(shape: tuple[int, ...]) -> dict[str, Any]:
 
 def attribute(value: Any) -> Any:
     """A value as an HDF5 attribute holds it, told apart from one it cannot hold."""
-    if isinstance(value, bool | str):
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return np.int64(value)

@@ -120,8 +120,8 @@ def test_odd_steps_come_back(tmp_path, step):
     ("step", "said"),
     [
         ({"id": ""}, "cannot be called ''"),
-        ({"id": "a\0b"}, "cannot be called"),
-        ({"id": "\udc80"}, "cannot be called"),
+        ({"id": "a\0b"}, "cannot hold the text"),
+        ({"id": "\udc80"}, "cannot hold the text"),
         ({"op": "a\0b"}, "NUL"),
         ({"format": "fp32"}, "declares format fp32, its tensor has fp16"),
         ({"params": {"axis": np.int64(3)}}, r"step 's': params.axis cannot be stored .* found int64"),

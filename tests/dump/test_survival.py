@@ -274,7 +274,7 @@ def test_commit_file_is_a_file():
         file.write(data)
         expected.extend(bytes(max(0, place + len(data) - len(expected))))
         expected[place : place + len(data)] = data
-        at = int(rng.integers(0, 30_000))
+        at = int(rng.integers(0, len(expected)))
         file.seek(at)
         found = bytearray(500)
         file.readinto(found)

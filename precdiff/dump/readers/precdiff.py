@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import h5py
 import numpy as np
 
 from precdiff.dump.checking import Problem
@@ -64,8 +65,8 @@ class PrecDiffDump(Dump):
     def open(cls, path: Path) -> Self:
         problems: list[Problem] = []
         with _kept_open(open_hdf5(path), f"{path} is damaged") as file:
-            for name in _parts(path, file):
-                member(file, name)
+            for name, kind in _parts(path, file).items():
+                member(file, name, kind)
             made = cls._read(path, file, problems)
             if problems:
                 raise ValueError(str(problems[0]))
@@ -114,15 +115,15 @@ class PrecDiffDump(Dump):
 
     def references(self) -> tuple[tuple[str, str], ...]:
         ids = {dataset_name(id): id for id in self.tensors}
-        held = member(self._file, REFERENCE)
-        groups = {kind: member(self._file, f"{REFERENCE}/{kind}") for kind in REFERENCE_KINDS if kind in held}
+        held = [kind for kind in REFERENCE_KINDS if kind in member(self._file, REFERENCE, h5py.Group)]
+        groups = {kind: member(self._file, f"{REFERENCE}/{kind}", h5py.Group) for kind in held}
         return tuple((kind, ids[name]) for kind, group in groups.items() for name in group if name in ids)
 
     def reference(self, kind: str, id: str) -> Reference:
         name = place(kind, self.row(id).id)
         if name not in self._file:
             raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
-        for plane in member(self._file, name):
+        for plane in member(self._file, name, h5py.Group):
             whole(member(self._file, f"{name}/{plane}"))
         return read_reference(self._file, kind, id)
 
@@ -142,7 +143,7 @@ def _kept_open(file: Any, said: str) -> Iterator[Any]:
         raise
 
 
-def _parts(path: Path, file: Any) -> tuple[str, ...]:
+def _parts(path: Path, file: Any) -> dict[str, type]:
     """The parts a dump of schema 1 has; a file that is none is refused."""
     if str(file.attrs.get("schema")) != SCHEMA:
         message = f"{path} is no PrecDiff dump but an HDF5 file of another program; it holds {contents(file)}"
@@ -151,7 +152,7 @@ def _parts(path: Path, file: Any) -> tuple[str, ...]:
     if version != SCHEMA_VERSION:
         message = f"{path} is a dump of schema version {version}; this PrecDiff reads version {SCHEMA_VERSION}"
         raise FileError(f"{message}. Use the PrecDiff that wrote it, or a newer one")
-    return STEPS, TENSORS, DATA, POOL, REFERENCE
+    return {STEPS: h5py.Dataset, TENSORS: h5py.Dataset, **dict.fromkeys((DATA, POOL, REFERENCE), h5py.Group)}
 
 
 def _rows(
@@ -196,6 +197,8 @@ def _attributes(file: Any, problems: list[Problem]) -> Attributes:
 
 
 def _python(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        value.encode()  # h5py lets bytes that are no UTF-8 pass as lone surrogates
     if name in JSON_ATTRIBUTES:
         return decode(value)
     return value.item() if isinstance(value, np.generic) else value
