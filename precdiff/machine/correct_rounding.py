@@ -93,14 +93,22 @@ def _settled(op: Elementwise, args: Sequence[float], rounding: Rounding) -> floa
 
 def _ends(op: Elementwise, args: Sequence[float], value: Any) -> tuple[Fraction, Fraction]:
     """The ends of a ball, inside the values the row can take."""
-    if not value.is_finite():
-        raise DefectError(f"{op.name} of {list(args)} has no finite ball; please report it")
-    low, high = bounds(value)
+    low, high = bounds(value) if value.is_finite() else _overflow(op, args)
     if low == high or op.inside is None:
         return low, high
     floor, ceiling = op.inside(*args)
     low = max(low, Fraction(floor) + _LEAST) if math.isfinite(floor) else low
     return low, min(high, Fraction(ceiling) - _LEAST) if math.isfinite(ceiling) else high
+
+
+def _overflow(op: Elementwise, args: Sequence[float]) -> tuple[Fraction, Fraction]:
+    """Where flint's exponents end, fp64's enclosure still knows the sign."""
+    with np.errstate(all="ignore"):
+        lo, hi = op.enclose(*((np.float64(a), np.float64(a)) for a in args))
+    largest = np.finfo(np.float64).max
+    if not (lo >= largest or hi <= -largest):
+        raise DefectError(f"{op.name} of {list(args)} has no finite ball; please report it")
+    return (1 / _LEAST, 1 / _LEAST) if lo > 0 else (-1 / _LEAST, -1 / _LEAST)
 
 
 def _boundary(low: Fraction, high: Fraction, rounding: Rounding) -> Fraction:

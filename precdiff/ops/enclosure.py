@@ -146,6 +146,10 @@ def _is_infinite(x: Pair) -> np.ndarray:
     return np.asarray((x[0] == x[1]) & np.isinf(x[0]))
 
 
+def _is_point(x: Pair) -> np.ndarray:
+    return np.asarray((x[0] == x[1]) | (np.isnan(x[0]) & np.isnan(x[1])))
+
+
 def _has_zero(x: Pair) -> np.ndarray:
     return np.asarray((x[0] <= 0) & (x[1] >= 0))
 
@@ -191,8 +195,9 @@ def corners(host: Host, bound: float) -> Callable[[Pair, Pair], Pair]:
             points = host(x[0], y[0])
             values = [host(a, b) for a in x for b in y]
             lo, hi = lower(np.min(values, axis=0), bound), upper(np.max(values, axis=0), bound)
-            point = (x[0] == x[1]) & (y[0] == y[1])
+            point = _is_point(x) & _is_point(y)
             pair = unknown((np.where(x[0] > 0, np.maximum(lo, 0.0), lo), hi), ~((x[0] > 0) | point))
-            return settle(pair, points, special_points((x, y), points, x[0] == 0))
+            # 1^NaN and NaN^0 are 1, so a NaN beside an inexact operand tells nothing
+            return settle(pair, points, special_points((x, y), points, x[0] == 0) & point)
 
     return enclose

@@ -59,7 +59,19 @@ def _power_mp(m: Any, x: Any, y: Any) -> Any:
         return m.zero if y > 0 else m.inf
     if m.isinf(x) or m.isinf(y):
         return m.mpf(float(np.power(float(x), float(y))))
-    return m.nan if x < 0 and not m.isint(y) else m.re(m.power(x, y))
+    if x < 0 and not m.isint(y):
+        return m.nan
+    size = _exp_mp(m, y * m.ln(abs(x))) if m.mag(y) + m.mag(m.mag(x)) > 200 else m.power(abs(x), y)
+    return -size if x < 0 and y % 2 else size
+
+
+def _exp_mp(m: Any, x: Any) -> Any:
+    return m.exp(_cut(m, x))
+
+
+def _cut(m: Any, x: Any) -> Any:
+    """x, or the infinity it stands for where e^x needs an exponent of 1,100 bits."""
+    return m.sign(x) * m.inf if m.isfinite(x) and m.mag(x) > 1100 else x
 
 
 def _power_vjp(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -70,13 +82,13 @@ def _power_vjp(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 exp = Elementwise(
     "exp", bound=_HOST, host=np.exp, inside=lambda x: (0.0, math.inf),
-    enclose=enclosure.increasing(np.exp, _HOST, low=0.0), ball=lambda x: x.exp(), mp=lambda m, x: m.exp(x),
+    enclose=enclosure.increasing(np.exp, _HOST, low=0.0), ball=lambda x: x.exp(), mp=_exp_mp,
     vjp=lambda g, out, x: (g * out,),
 )  # fmt: skip
 expm1 = Elementwise(
     "expm1", bound=_HOST, host=np.expm1, inside=lambda x: (-1.0, math.inf),
-    enclose=enclosure.increasing(np.expm1, _HOST, low=-1.0), ball=lambda x: x.expm1(), mp=lambda m, x: m.expm1(x),
-    vjp=lambda g, out, x: (g * (out + 1.0),),
+    enclose=enclosure.increasing(np.expm1, _HOST, low=-1.0), ball=lambda x: x.expm1(),
+    mp=lambda m, x: m.expm1(_cut(m, x)), vjp=lambda g, out, x: (g * (out + 1.0),),
 )  # fmt: skip
 log = Elementwise(
     "log", bound=_HOST, host=np.log, enclose=enclosure.increasing(np.log, _HOST, pole=0.0), ball=lambda x: x.log(),
@@ -90,11 +102,11 @@ log1p = Elementwise(
 tanh = Elementwise(
     "tanh", bound=_HOST, host=np.tanh, inside=_tanh_inside,
     enclose=enclosure.increasing(np.tanh, _HOST, low=-1.0, high=1.0), ball=lambda x: x.tanh(),
-    mp=lambda m, x: m.tanh(x), vjp=lambda g, out, x: (g * (1.0 - out * out),),
+    mp=lambda m, x: m.tanh(_cut(m, x)), vjp=lambda g, out, x: (g * (1.0 - out * out),),
 )  # fmt: skip
 erf = Elementwise(
     "erf", bound=_HOST, host=_erf, inside=_erf_inside, enclose=enclosure.increasing(_erf, _HOST, low=-1.0, high=1.0),
-    ball=lambda x: x.erf(), mp=lambda m, x: m.erf(x),
+    ball=lambda x: x.erf(), mp=lambda m, x: m.erf(_cut(m, x)),
     vjp=lambda g, out, x: (g * 1.1283791670955126 * OPS["exp"](-(x * x)),),
 )  # fmt: skip
 power = Elementwise(

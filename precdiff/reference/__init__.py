@@ -1,6 +1,7 @@
 """What should have happened: certified references, a-priori bounds, spot checks."""
 
-from precdiff.reference.bounds import accumulation_factor, accumulator, bound, length, terms
+from precdiff.reference.accumulation import accumulation_factor, accumulator, length, terms
+from precdiff.reference.bounds import bound
 from precdiff.reference.ladder import BACKENDS, local, storage, total
 from precdiff.reference.reference import Reference, undecided
 from precdiff.reference.restrict import isolated

@@ -1,0 +1,49 @@
+"""How many terms a step adds up, in which format, and how large they are: what the error of a sum is measured by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from precdiff.formats import Format, get_format
+from precdiff.ops.reductions import axes_of
+from precdiff.trace import Step, Trace
+
+
+def factor(n: np.ndarray, u: float) -> np.ndarray:
+    """min(gamma_n, 6 sqrt(n) u), elementwise."""
+    with np.errstate(divide="ignore"):
+        gamma = np.where(n * u < 1, n * u / np.abs(1 - n * u), np.inf)
+    return np.minimum(gamma, 6 * np.sqrt(n) * u)
+
+
+def accumulation_factor(trace: Trace, step: Step) -> float:
+    """min(gamma_n, 6 sqrt(n) u) for the step's length and accumulator."""
+    return float(factor(np.asarray(float(length(trace, step))), accumulator(trace, step).u))
+
+
+def accumulator(trace: Trace, step: Step) -> Format:
+    """The format a sum or matrix product is accumulated in."""
+    if step.params.get("acc"):
+        return get_format(step.params["acc"])
+    return trace.profile.accumulator(step.op, trace.formats[step.inputs[0]])
+
+
+def length(trace: Trace, step: Step) -> int:
+    """The number of terms one output sums."""
+    shape = trace.values[step.inputs[0]].shape
+    if step.op == "matmul":
+        return shape[-1] + (len(step.inputs) == 3)
+    return math.prod(shape[i] for i in axes_of(shape, step.params.get("axis")))
+
+
+def terms(trace: Trace, step: Step) -> np.ndarray:
+    """sum |terms| of every output, in fp64: sum |x|, or |a| @ |b| + |c|."""
+    operands = [np.abs(np.asarray(trace.values[i], np.float64)) for i in step.inputs]
+    with np.errstate(all="ignore"):
+        if step.op == "matmul":
+            product = operands[0] @ operands[1]
+            return product + operands[2] if len(operands) == 3 else product
+        axes = axes_of(operands[0].shape, step.params.get("axis"))
+        return np.asarray(np.sum(operands[0], axis=axes, keepdims=bool(step.params.get("keepdims"))))
