@@ -1,8 +1,8 @@
 """@kernel: a function over tensors that PrecDiff can name, run, trace and judge.
 
-Positional parameters are tensors (optional where the default is None); keyword-only parameters are options, typed by their
-defaults. A kernel's reference is its own source in high precision unless it names another; its limit is what question (b)
-of the standard `auto` asks of every output (DESIGN 4).
+Positional parameters are tensors (optional where the default is None); keyword-only parameters are options, typed by
+their defaults. A kernel's reference is its own source in high precision unless it names another; its limit is what
+question (b) of the standard `auto` asks of every output (DESIGN 4).
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Kernel:
         try:
             return _parsed(text, default)
         except ValueError:
-            raise KernelError(f"option {name} of {self.name}: found {text!r}, allowed is {type(default).__name__}") from None
+            raise KernelError(
+                f"option {name} of {self.name}: found {text!r}, allowed is {type(default).__name__}"
+            ) from None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with owner(self.name, [*args, *kwargs.values()]).layer(self.name):
@@ -166,6 +168,10 @@ def _loaded(file: Path) -> Any:
 
 def _where(error: BaseException, file: str) -> str:
     """The user's own line of an error, without our frames."""
-    lines = [f.lineno for f in inspect.getinnerframes(error.__traceback__) if f.filename == file] if error.__traceback__ else []
+    lines = (
+        [f.lineno for f in inspect.getinnerframes(error.__traceback__) if f.filename == file]
+        if error.__traceback__
+        else []
+    )
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else (lines[-1] if lines else None)
     return f"{type(error).__name__}: {error}" + (f" (line {line})" if line else "")

@@ -39,7 +39,8 @@ def _take(machine: Any, inputs: Sequence[Any], params: Mapping[str, Any], format
     x, index = inputs
     axis = params["axis"] % x.ndim
     chosen, decided = _known(machine, index, "take", x.shape[axis])
-    planes = tuple(np.take(p, chosen, axis=axis) for p in x.planes)
+    # np.array: of an array of objects a scalar index gives the bare object
+    planes = tuple(np.array(np.take(p, chosen, axis=axis), dtype=p.dtype) for p in x.planes)
     if decided.all():
         return planes
     doubt = ~decided.reshape((1,) * axis + decided.shape + (1,) * (x.ndim - axis - 1))
@@ -59,6 +60,17 @@ def _scatter(machine: Any, inputs: Sequence[Any], params: Mapping[str, Any], for
         result = machine.apply(update_row, (result, piece), {"index": [i]}, format)
     planes: Planes = result.planes
     return planes if decided.all() else _unknown(machine, planes, np.ones(x.shape, bool), format)
+
+
+def _take_along(machine: Any, inputs: Sequence[Any], params: Mapping[str, Any], format: Format) -> Planes:
+    """np.take_along_axis on every plane."""
+    x, index = inputs
+    axis = params["axis"]
+    if index.ndim != x.ndim:
+        raise KernelError(f"take_along: indices of shape {index.shape}; allowed are {x.ndim} axes, as {x.shape} has")
+    chosen, decided = _known(machine, index, "take_along", x.shape[axis])
+    planes = tuple(np.take_along_axis(p, chosen, axis) for p in x.planes)
+    return planes if decided.all() else _unknown(machine, planes, np.broadcast_to(~decided, planes[0].shape), format)
 
 
 def _scatter_along(machine: Any, inputs: Sequence[Any], params: Mapping[str, Any], format: Format) -> Planes:
@@ -95,12 +107,23 @@ def _moved_take_vjp(g: Any, x: Any, index: Any, axis: int) -> Any:
     return moved.transpose(*(int(i) for i in np.argsort(front)))
 
 
+def _take_along_vjp(g: Any, out: Any, x: Any, index: Any, axis: int) -> tuple[Any, None]:
+    """Every index of a row writes into zeros of its own, so that equal ones add."""
+    total = None
+    for i in range(index.shape[axis]):
+        place = [[None, None, None]] * (axis % x.ndim) + [[i, i + 1, None]]
+        piece = scatter_along_row(0.0 * x, getitem_row(index, index=place), getitem_row(g, index=place), axis=axis)
+        total = piece if total is None else total + piece
+    return (0.0 * x if total is None else total), None
+
+
 def _scatter_vjp(g: Any, out: Any, x: Any, index: Any, values: Any, add: bool) -> tuple[Any, None, Any]:
     read = take_row(g, index, axis=0)
     return (g if add else scatter_row(g, index, 0.0 * values, add=False)), None, read
 
 
 take_row: Structural = Structural("take", run=_take, vjp=_take_vjp)
+take_along_row: Structural = Structural("take_along", run=_take_along, vjp=_take_along_vjp)
 scatter_row: Structural = Structural("scatter", run=_scatter, vjp=_scatter_vjp, accumulates=_scatter_roundings)
 scatter_along_row: Structural = Structural("scatter_along", run=_scatter_along)
 
@@ -108,6 +131,11 @@ scatter_along_row: Structural = Structural("scatter_along", run=_scatter_along)
 def take(x: Any, indices: Any, axis: int = 0) -> Any:
     """The slices of x at `indices` (an integer tensor) along `axis`: an embedding lookup."""
     return take_row(x, indices, axis=int(axis))
+
+
+def take_along(x: Any, indices: Any, axis: int = -1) -> Any:
+    """x at one index (or several) a row along `axis`, as np.take_along_axis: the picked class of every sample."""
+    return take_along_row(x, indices, axis=int(axis))
 
 
 def scatter(x: Any, indices: Any, values: Any) -> Any:
