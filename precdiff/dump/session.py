@@ -107,8 +107,8 @@ class Session:
         try:
             yield
         except OSError as error:
-            what = f"{self._kept} (of {self.progress}), readable; `complete` is not set"
-            self._error = FileError(f"writing {self.path} failed: {reason(error)}. Kept: {what}")
+            what = f"Kept: {self._kept}, of {self.progress} recorded; `complete` is not set"
+            self._error = FileError(f"writing {self.path} failed: {reason(error)}. {what}")
             raise self._error from error
 
     def _timed_flush(self) -> None:

@@ -148,7 +148,7 @@ def test_a_full_disk_says_what_was_kept(tmp_path, monkeypatch, room):
     with open_dump(tmp_path / "run.h5") as dump:
         assert len(dump.steps) >= flushed
         kept = f"{flushed} steps, the last 'step{flushed - 1}'" if flushed else "nothing"
-        assert f"Kept: {kept} (of " in message
+        assert f"Kept: {kept}, of " in message
     check_holds(tmp_path / "run.h5", trace, flushed)
 
 
