@@ -117,6 +117,10 @@ def _as_carrier(kernel: Kernel, name: str, value: Any, target: Format | None) ->
     except PrecDiffError as error:
         raise KernelError(f"kernel {kernel.name}, input {name}: {error}") from None
     values = carrier(array)
+    if target is not None and target.kind == "int":
+        if own.kind != "int":
+            raise KernelError(f"kernel {kernel.name}, input {name}: found {own.name}; allowed are integers")
+        return values, own
     if target is None or target == own or not (own.is_float or array.dtype.kind in "iu"):
         return values, own
     wide = values if own.is_float else values.astype(np.float64)

@@ -107,6 +107,8 @@ class EmulatedMachine(Machine):
         return np.where(largest == 0, chosen, largest).astype(values.dtype)
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
+        if inputs[0].format.kind == "int":
+            return (_integer_product(inputs, get_format(params.get("acc") or "i32"), format),)
         _require_float("matmul", inputs[0].format)
         a, b = (self._read(t) for t in inputs[:2])
         accumulator = self._accumulator(params, "matmul", inputs[0].format)
@@ -152,6 +154,16 @@ def _whole(value: float, format: Format) -> int:
     if value != int(value) or not low <= value <= high:
         raise KernelError(f"constant: found {value!r} beside {format.name}; allowed are whole numbers {low} to {high}")
     return int(value)
+
+
+def _integer_product(inputs: Sequence[Tensor], accumulator: Format, format: Format) -> np.ndarray:
+    """a @ b [+ c] modulo the accumulator's range: exact, whatever the order (numerics A8: int8 factors, int32 sums)."""
+    a, b, *rest = (t.planes[0].astype(np.int64) for t in inputs)
+    with np.errstate(over="ignore"):
+        total = sum(rest, start=a @ b).astype(accumulator.carrier)
+    if accumulator == format:
+        return total
+    return round_array(total.astype(np.float64), Rounding(format)) if format.is_float else total.astype(format.carrier)
 
 
 def _require_float(op: str, format: Format) -> None:

@@ -150,9 +150,16 @@ def _midpoint_product(a: Planes, b: Planes) -> Pair:
     gamma = (k + 2) * 2.0**-53 / (1 - (k + 2) * 2.0**-53)
     middle = ma @ mb
     weight = np.abs(ma) @ np.abs(mb)
+    if not (ra.any() or rb.any()) and _whole(ma) and _whole(mb) and np.max(weight, initial=0.0) < 2.0**53:
+        return middle, middle
     spread = np.abs(ma) @ rb + ra @ (np.abs(mb) + rb) if ra.any() or rb.any() else 0.0
     radius = (weight * gamma + spread) * (1 + 4 * gamma) + (k + 1) * 5e-324
     return middle - radius, middle + radius
+
+
+def _whole(x: np.ndarray) -> bool:
+    """Whether all elements are integers: sums of their products below 2^53 are exact."""
+    return bool(np.all(np.isfinite(x)) and np.all(x == np.floor(x)))
 
 
 def _midpoint(planes: Planes) -> tuple[np.ndarray, np.ndarray]:

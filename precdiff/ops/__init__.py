@@ -20,7 +20,7 @@ from precdiff.ops.convolution import conv2d
 from precdiff.ops.decisions import cond, decide, while_loop
 from precdiff.ops.folds import cumsum, min_, prod
 from precdiff.ops.functions import erf, exp, expm1, log, log1p, power, tanh
-from precdiff.ops.gathering import scatter, scatter_add, take
+from precdiff.ops.gathering import scatter, scatter_add, take, take_along
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
 from precdiff.ops.linear import inv, solve
 from precdiff.ops.op import (
@@ -108,6 +108,7 @@ __all__ = [
     "sub",
     "sum_",
     "take",
+    "take_along",
     "tanh",
     "topk",
     "transpose",

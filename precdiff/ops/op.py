@@ -139,9 +139,11 @@ class Contraction(Op):
     vjp: Vjp | None = field(default=None, kw_only=True)
 
     def result_format(self, formats: Sequence[Format], params: Mapping[str, Any]) -> Format:
-        """`out` where given, else the operands'."""
+        """`out` where given, else the operands'; sums of integer products are delivered as they are, in i32."""
         common = common_format(self.name, formats[:2])
-        return get_format(params["out"]) if params.get("out") else common
+        if params.get("out"):
+            return get_format(params["out"])
+        return get_format(params.get("acc") or "i32") if common.kind == "int" else common
 
 
 @dataclass(frozen=True)
