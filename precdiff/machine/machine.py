@@ -83,6 +83,10 @@ class Machine(ABC):
         """A named scope; only a recorder takes notice."""
         return contextlib.nullcontext()
 
+    def phase(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Steps of that phase (forward, backward, optimizer); only a recorder takes notice."""
+        return contextlib.nullcontext()
+
     def tensor(self, values: np.ndarray, format: Format, id: str = "") -> Tensor:
         """A tensor of carrier values, entered exactly."""
         return Tensor(self.enter(np.asarray(values), format), format, self, id)

@@ -42,9 +42,10 @@ def _extremum_vjp(g: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> tuple
     return (OPS["where"](chosen, _spread(g, x, axis), 0.0 * x),)
 
 
-def _matmul_vjp(g: Any, out: Any, a: Any, b: Any, c: Any = None, **_: Any) -> tuple[Any, ...]:
-    swapped_a, swapped_b = _swap(a), _swap(b)
-    grads = matmul(g, swapped_b), matmul(swapped_a, g)
+def _matmul_vjp(g: Any, out: Any, a: Any, b: Any, c: Any = None, acc: Any = None, **_: Any) -> tuple[Any, ...]:
+    # a result delivered in another format than the factors: its cotangent enters the unit in theirs
+    entering = g if g.format == a.format else cast(g, a.format)
+    grads = matmul(entering, _swap(b), acc=acc), matmul(_swap(a), entering, acc=acc)
     return grads if c is None else (*grads, g)
 
 

@@ -7,6 +7,7 @@ from precdiff.trace.recorder import RecordingMachine
 from precdiff.trace.regions import cone, consumers, layer_of, needed_for
 from precdiff.trace.replay import replay, same_bits
 from precdiff.trace.step import Source, Step, Trace
+from precdiff.trace.tape import Tape
 
 __all__ = [
     "KINDS",
@@ -15,6 +16,7 @@ __all__ = [
     "Region",
     "Source",
     "Step",
+    "Tape",
     "Trace",
     "cone",
     "consumers",

@@ -6,19 +6,24 @@ order. Seeded with the cotangent e / ulp^2 over the chosen elements, the sweep g
     share_s = <abar_s, delta_s> / sum (e / ulp)^2,        sum_s share_s = 1 to first order (the sum is printed).
 
 It runs in fp64 at the reference's values. A share ranks; only a replay proves. Rows without a vjp pass nothing on.
+`gradients` is one step of it, on any machine and in its arithmetic; tape.py sweeps with it on the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from precdiff.device import get_profile
 from precdiff.formats import get_format
 from precdiff.machine import EmulatedMachine, Tensor
-from precdiff.ops import OPS, broadcast_to, reshape, sum_
+from precdiff.ops import OPS, Op, broadcast_to, cast, reshape, sum_
 from precdiff.trace.step import Step, Trace
+
+#: how a result was delivered; a cotangent is delivered in its operand's format
+_DELIVERY = ("out", "to", "mode")
 
 
 def sweep(trace: Trace, values: Mapping[str, np.ndarray], seeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -40,19 +45,41 @@ def _enter(machine: EmulatedMachine, values: np.ndarray, format: str) -> Tensor:
     return machine.tensor(np.asarray(values).astype(kept.carrier), kept)
 
 
+def gradients(
+    op: Op, params: Mapping[str, Any], cotangent: Tensor, output: Tensor, inputs: Sequence[Tensor],
+    wanted: Collection[int] | None = None,
+) -> list[Tensor | None]:  # fmt: skip
+    """The cotangents an op's vjp gives its inputs, in their shapes and formats; None where nothing passes.
+
+    `wanted`: positions of the inputs asked for, default all.
+    """
+    vjp = getattr(op, "vjp", None)
+    if vjp is None or not inputs:
+        return [None] * len(inputs)
+    found = vjp(cotangent, output, *inputs, **{k: v for k, v in params.items() if k not in _DELIVERY})
+    asked = range(len(inputs)) if wanted is None else wanted
+    pairs = enumerate(zip(found, inputs, strict=True))
+    return [_fitted(gradient, operand) if i in asked else None for i, (gradient, operand) in pairs]
+
+
+def _fitted(gradient: Tensor | None, operand: Tensor) -> Tensor | None:
+    """A cotangent in its operand's shape and format."""
+    if gradient is None or not operand.format.is_float:
+        return None
+    whole = _unbroadcast(gradient, operand)
+    return whole if whole.format == operand.format else cast(whole, operand.format)
+
+
 def _pull(step: Step, tensors: Mapping[str, Tensor], cotangents: dict[str, Tensor]) -> None:
     """Add the step's cotangents to its inputs'."""
-    vjp = getattr(OPS[step.op], "vjp", None)
-    if vjp is None or not step.inputs:
-        return
     inputs = [tensors[i] for i in step.inputs]
-    params = {k: v for k, v in step.params.items() if k not in ("acc", "out", "to", "mode")}
+    # the device's accumulator has no place in fp64
+    params = {k: v for k, v in step.params.items() if k != "acc"}
     with np.errstate(all="ignore"):
-        for source, operand, gradient in zip(
-            step.inputs, inputs, vjp(cotangents[step.id], tensors[step.id], *inputs, **params), strict=True
-        ):
+        found = gradients(OPS[step.op], params, cotangents[step.id], tensors[step.id], inputs)
+        for source, gradient in zip(step.inputs, found, strict=True):
             if gradient is not None:
-                _accumulate(cotangents, source, _unbroadcast(gradient, operand))
+                _accumulate(cotangents, source, gradient)
 
 
 def _accumulate(cotangents: dict[str, Tensor], source: str, gradient: Tensor) -> None:

@@ -39,6 +39,7 @@ class RecordingMachine:
         self.trace = trace
         self._sink = sink
         self._layers: list[str] = []
+        self._phase = "forward"
         self._uses: dict[str, int] = {}
 
     def reals(self, x: Tensor) -> RealArray:
@@ -67,6 +68,15 @@ class RecordingMachine:
         finally:
             self._layers.pop()
 
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Mark the steps inside as of that phase."""
+        before, self._phase = self._phase, name
+        try:
+            yield
+        finally:
+            self._phase = before
+
     def apply(
         self, op: Op, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format | None = None
     ) -> Tensor:
@@ -76,6 +86,7 @@ class RecordingMachine:
         step = Step(
             id=self._new_id(op.name), op=op.name, inputs=tuple(t.id for t in inputs), params=dict(params),
             format=result.format.name, layer="/".join(self._layers), source=_source(op),
+            phase=self._phase,
         )  # fmt: skip
         self.trace.steps.append(step)
         kept = self._keep(result, step.id)
