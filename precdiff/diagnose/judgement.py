@@ -171,16 +171,11 @@ class Judgement:
         conventions = self._conventions(step.format)
         if self.limit.kind == "ulp":
             return self.settings.limits(role="output", max_ulp=self.limit.size, conventions=conventions)
-        summing = self._summing(step)
-        if summing is None:
+        sums = reference.summed(self.trace, step.id)
+        if sums is None:
             return self.settings.limits(role="output", max_ulp=4.0, conventions=conventions)
-        u = reference.accumulator(self.trace, summing).u
-        terms = reference.terms(self.trace, summing)
+        terms, u = sums
         return self.settings.limits(role="output", backward=self.limit.size * u, terms=terms, conventions=conventions)
-
-    def _summing(self, step: Step) -> Step | None:
-        """The sum or product whose terms a `backward` limit speaks of: the output step itself."""
-        return step if step.op in ("sum", "matmul") else None
 
     def _conventions(self, format: str) -> Conventions:
         row = get_format(format)
@@ -204,8 +199,7 @@ class Judgement:
         step, values = self.trace.step(tensor), self.intended[tensor].values
         limits = self._limits(step)
         if limits.backward is not None and limits.max_ulp is None and limits.terms is not None:
-            u = reference.accumulator(self.trace, step).u
-            unit = np.maximum(u * limits.terms, np.finfo(np.float64).tiny)
+            unit = np.maximum((limits.backward / self.limit.size) * limits.terms, np.finfo(np.float64).tiny)
             return split(self.trace, tensor, values, compared.failing, self.limit.size, "u sum |terms|", unit)
         return split(self.trace, tensor, values, compared.failing, limits.max_ulp or 4.0, "ULP")
 

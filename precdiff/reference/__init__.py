@@ -1,6 +1,6 @@
 """What should have happened: certified references, a-priori bounds, spot checks."""
 
-from precdiff.reference.accumulation import accumulation_factor, accumulator, length, terms
+from precdiff.reference.accumulation import accumulation_factor, accumulator, length, summed, terms
 from precdiff.reference.bounds import bound
 from precdiff.reference.ladder import BACKENDS, local, storage, total
 from precdiff.reference.reference import Reference, undecided
@@ -18,6 +18,7 @@ __all__ = [
     "local",
     "spot_check",
     "storage",
+    "summed",
     "terms",
     "total",
     "undecided",
