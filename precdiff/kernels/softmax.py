@@ -15,7 +15,11 @@ def _shifted(x: Tensor) -> Tensor:
 
 @kernel(examples={"x": "normal(0,2,shape=(8,64))"})
 def softmax(x: Tensor) -> Tensor:
-    """Softmax of the last axis, shifted by its maximum so that exp cannot overflow."""
+    """Softmax of the last axis, shifted by its maximum so that exp cannot overflow, in the inputs' format.
+
+    Finding: the rounding of x - max is amplified |x - max| times by exp (error_amplification), and the sum of a row
+    adds its own (accumulated_rounding): about 10 ulp for the example.
+    """
     return _shifted(x)
 
 

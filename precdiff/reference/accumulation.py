@@ -61,8 +61,8 @@ def terms(trace: Trace, step: Step) -> np.ndarray:
 def summed(trace: Trace, tensor: str) -> tuple[np.ndarray, float] | None:
     """(sum |terms|, u of what they were added in) of a tensor that is a sum, as it stands or moved or stored.
 
-    Sums are sum, matmul, add, sub and fma; layout ops move their terms along, a cast or a change of sign keeps them.
-    None where the tensor is anything else.
+    Sums are sum, matmul, add, sub and fma; layout ops move their terms along, a cast or a change of sign keeps them, a
+    division of the sum divides them. None where the tensor is anything else.
     """
     step = next((s for s in trace.steps if s.id == tensor), None)
     if step is None:
@@ -70,6 +70,8 @@ def summed(trace: Trace, tensor: str) -> tuple[np.ndarray, float] | None:
     if step.op in _SUMS:
         return terms(trace, step), accumulator(trace, step).u
     op = OPS[step.op]
+    if step.op == "div":
+        return _divided(trace, step)
     if not (isinstance(op, Layout) or step.op in ("cast", "neg")):
         return None
     found = [part for part in (summed(trace, source) for source in step.inputs) if part is not None]
@@ -77,3 +79,12 @@ def summed(trace: Trace, tensor: str) -> tuple[np.ndarray, float] | None:
         return None
     sizes, units = zip(*found, strict=True)
     return np.asarray(op.move(*sizes, **step.params)) if isinstance(op, Layout) else sizes[0], max(units)
+
+
+def _divided(trace: Trace, step: Step) -> tuple[np.ndarray, float] | None:
+    found = summed(trace, step.inputs[0])
+    if found is None:
+        return None
+    divisor = np.abs(np.asarray(trace.values[step.inputs[1]], np.float64))
+    with np.errstate(all="ignore"):
+        return found[0] / divisor, found[1]
