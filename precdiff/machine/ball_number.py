@@ -31,8 +31,13 @@ FAR = 5000
 
 def evaluate(op: Elementwise, *args: Any) -> Any:
     """One op on balls, specials and booleans."""
-    if any(isinstance(a, float) and a != 0 for a in args):
+    floats = [a for a in args if isinstance(a, float)]
+    if any(floats) and not op.at_specials:
         return _at_specials(op, args)
+    if not op.result and any(isinstance(a, arb) and not a.is_finite() for a in args):
+        return _ANYTHING  # perhaps NaN, which even sin does not bound
+    if floats and op.at_specials:
+        return op.at_specials(*args)
     try:
         value = op.ball(*map(real, args))
     except (ValueError, ZeroDivisionError):
@@ -93,11 +98,9 @@ def _signed_zero(op: Elementwise, args: Sequence[Any]) -> Any:
 
 
 def _not_finite(op: Elementwise, args: Sequence[Any]) -> Any:
-    """A pole or an invalid operation at exact operands; an overflow of flint's exponents; otherwise anything."""
+    """A pole or an invalid operation at exact operands; otherwise, as where flint's exponents overflow, anything."""
     lo, hi = (float(end) for end in op.enclose(*map(_interval, args)))
-    if math.isnan(lo) or (lo == hi and math.isinf(lo)):
-        return lo
-    return math.inf if lo >= _LARGEST else -math.inf if hi <= -_LARGEST else _ANYTHING
+    return lo if math.isnan(lo) or (lo == hi and math.isinf(lo)) else _ANYTHING
 
 
 def _interval(x: Any) -> tuple[np.float64, np.float64]:

@@ -112,9 +112,11 @@ class DoubleDoubleMachine(Machine):
     def _through_balls(self, op: Elementwise, inputs: Sequence[Tensor]) -> Planes:
         balls = [Tensor(self._to_balls(t), t.format, self._balls) for t in inputs]
         hi, lo, radius = self._from_balls(self._balls.elementwise(op, balls, inputs[0].format), inputs[0].format)
-        # the twins do not keep the sign of a zero, so that of a pole is not known
-        pole = np.isinf(hi) & np.all([np.isfinite(t.planes[0]) for t in inputs], axis=0)
-        return hi, lo, np.where(pole, np.nan, radius)
+        # the twins do not keep the sign of a zero, so neither that of a pole nor what asks for it is known
+        unsure = np.isinf(hi) & np.all([np.isfinite(t.planes[0]) for t in inputs], axis=0)
+        if op.at_specials:
+            unsure |= np.any([t.planes[0] == 0 for t in inputs], axis=0)
+        return hi, lo, np.where(unsure, np.nan, radius)
 
     def _to_balls(self, x: Tensor) -> Planes:
         return self._balls.of_reals(self.reals(x))
@@ -180,7 +182,9 @@ def _multiply(x: Planes, y: Planes) -> Planes:
     cross = x[0] * y[1] + x[1] * y[0]
     ax, ay = np.abs(x[0]) + np.abs(x[1]), np.abs(y[0]) + np.abs(y[1])
     plain = (x[1] == 0) & (y[1] == 0) & ((np.abs(high) > 2.0**-960) | (x[0] == 0) | (y[0] == 0))
-    own = np.where(plain, 0.0, _RELATIVE * ax * ay + _ABSOLUTE)
+    # the products of radii may underflow, too
+    exact = plain & (x[2] == 0) & (y[2] == 0)
+    own = np.where(exact, 0.0, _RELATIVE * ax * ay + _ABSOLUTE)
     radius = ax * y[2] + ay * x[2] + x[2] * y[2] + own
     return _renormalised(high, error + cross, radius * _UP)
 

@@ -59,7 +59,7 @@ class MpMachine(Machine):
 
     def _apply(self, op: Elementwise, args: Sequence[Any]) -> Any:
         try:
-            value = op.mp(self.context, *map(self._number, args))
+            value = op.mp(self.context, *(args if op.at_specials else map(self._number, args)))
         except ZeroDivisionError:
             value = self.context.nan
         if isinstance(value, bool) or (value != 0 and self.context.isfinite(value)) or all(args):

@@ -18,11 +18,14 @@ from precdiff.ops.arithmetic import (
 from precdiff.ops.composites import gelu, layered, logsumexp, sigmoid, silu, softplus
 from precdiff.ops.convolution import conv2d
 from precdiff.ops.decisions import cond, decide, while_loop
+from precdiff.ops.exponentials import cbrt, exp2, hypot, log2, log10
 from precdiff.ops.folds import cumsum, min_, prod
 from precdiff.ops.functions import erf, exp, expm1, log, log1p, power, tanh
 from precdiff.ops.gathering import scatter, scatter_add, take, take_along
+from precdiff.ops.hyperbolic import acosh, asinh, atanh, cosh, erfc, sinh
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
 from precdiff.ops.linear import inv, solve
+from precdiff.ops.nearest import ceil, clip, round_, sign, trunc
 from precdiff.ops.op import (
     OPS,
     Constant,
@@ -38,7 +41,9 @@ from precdiff.ops.op import (
 )
 from precdiff.ops.ordering import argmax, argmin, argsort, sort, topk
 from precdiff.ops.reductions import cast, constant, matmul, max_, mean, sum_
+from precdiff.ops.remainders import copysign, fmax, fmin, fmod, remainder
 from precdiff.ops.selection import eq, ge, gt, le, lt, ne, where
+from precdiff.ops.trigonometry import acos, asin, atan, atan2, cos, sin, tan
 
 __all__ = [
     "OPS",
@@ -52,35 +57,56 @@ __all__ = [
     "Selection",
     "Structural",
     "abs_",
+    "acos",
+    "acosh",
     "add",
     "argmax",
     "argmin",
     "argsort",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "broadcast_to",
     "cast",
+    "cbrt",
+    "ceil",
+    "clip",
     "common_format",
     "concatenate",
     "cond",
     "constant",
     "conv2d",
+    "copysign",
+    "cos",
+    "cosh",
     "cumsum",
     "decide",
     "div",
     "eq",
     "erf",
+    "erfc",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "fma",
+    "fmax",
+    "fmin",
+    "fmod",
     "ge",
     "gelu",
     "getitem",
     "gt",
+    "hypot",
     "inv",
     "layered",
     "le",
     "log",
     "log1p",
+    "log2",
+    "log10",
     "logsumexp",
     "lt",
     "matmul",
@@ -95,12 +121,17 @@ __all__ = [
     "power",
     "prod",
     "reciprocal",
+    "remainder",
     "reshape",
+    "round_",
     "rsqrt",
     "scatter",
     "scatter_add",
     "sigmoid",
+    "sign",
     "silu",
+    "sin",
+    "sinh",
     "softplus",
     "solve",
     "sort",
@@ -109,9 +140,11 @@ __all__ = [
     "sum_",
     "take",
     "take_along",
+    "tan",
     "tanh",
     "topk",
     "transpose",
+    "trunc",
     "update",
     "where",
     "while_loop",

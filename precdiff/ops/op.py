@@ -70,6 +70,9 @@ class Elementwise(Op):
     exact: bool = field(default=False, kw_only=True)
     #: operands -> open interval that holds every inexact result; no precision may be able to tell it from the end
     inside: Callable[..., tuple[float, float]] | None = field(default=None, kw_only=True)
+    #: the ball twin where an operand is -0.0, inf or NaN (then a float among the arbs); default: what the host gives
+    #: there. Such a row's mp twin is given -0.0 as the float it is
+    at_specials: Callable[..., Any] | None = field(default=None, kw_only=True)
     result: str = field(default="", kw_only=True)
     #: largest |result - truth| in ulp that a device of unknown profile may show (DESIGN 4, foreign dumps)
     allowance: float = field(default=4.0, kw_only=True)

@@ -1,5 +1,7 @@
 """Operands for every elementwise row: where its function lives, and the points at which functions go wrong."""
 
+import inspect
+
 import numpy as np
 
 from precdiff.ops import OPS, Elementwise
@@ -7,9 +9,8 @@ from precdiff.ops import OPS, Elementwise
 ROWS = {name: op for name, op in OPS.items() if isinstance(op, Elementwise)}
 NUMERIC = [name for name, op in ROWS.items() if not op.result]
 COMPARISONS = [name for name, op in ROWS.items() if op.result]
-UNARY = "sqrt rsqrt reciprocal neg abs floor exp expm1 log log1p tanh erf".split()
-BINARY = "add sub mul div minimum maximum power eq ne lt le gt ge".split()
-ARITY = {**dict.fromkeys(UNARY, 1), **dict.fromkeys(BINARY, 2), "fma": 3}
+#: how many operands a row has; its mpmath twin takes the context first
+ARITY = {name: len(inspect.signature(op.mp).parameters) - 1 for name, op in ROWS.items()}
 
 TINY, LEAST, LARGEST = 2.0**-1022, 2.0**-1074, np.finfo(np.float64).max
 #: zeros, ones and their neighbours, the ends of fp64's range, where exp leaves each format's range, infinities, NaN
@@ -41,6 +42,21 @@ def _around(points, width):
     return make
 
 
+def _multiples_of_half_pi(rng, count):
+    """Near zeros and turning points of sin and cos, small and large ones."""
+    with np.errstate(over="ignore"):
+        turns = np.rint(np.exp2(rng.uniform(0, 60, count))) * rng.choice([-0.5, 0.5], count)
+        return turns * np.pi * (1 + rng.integers(-2, 3, count) * 2.0**-52)
+
+
+def _unit(rng, count):
+    return np.exp2(rng.uniform(-60, 0, count)) * rng.choice([-1.0, 1.0], count)
+
+
+def _halves(rng, count):
+    return rng.integers(-40, 40, count) / 2.0 + rng.choice([0.0, 0.0, 2.0**-50, -(2.0**-50)], count)
+
+
 #: row -> draws for its operands, where `_ordinary` would rarely meet what is hard
 _DRAWS = {
     "exp": [[_around([0.0], 2), lambda rng, n: rng.uniform(-746, 710, n)]],
@@ -51,6 +67,25 @@ _DRAWS = {
     "erf": [[_around([0.0], 2), lambda rng, n: rng.uniform(-6.5, 6.5, n)]],
     "sqrt": [[lambda rng, n: np.abs(_ordinary(rng, n))]],
     "rsqrt": [[lambda rng, n: np.abs(_ordinary(rng, n))]],
+    "exp2": [[_around([0.0], 2), lambda rng, n: rng.uniform(-1076, 1025, n)]],
+    "log2": [[_around([1.0], -1), lambda rng, n: np.abs(_ordinary(rng, n))]],
+    "log10": [[_around([1.0], -1), lambda rng, n: np.abs(_ordinary(rng, n))]],
+    "sin": [[_multiples_of_half_pi, _ordinary]],
+    "cos": [[_multiples_of_half_pi, _ordinary]],
+    "tan": [[_multiples_of_half_pi, _ordinary]],
+    "asin": [[_unit, _around([-1.0, 1.0], -2)]],
+    "acos": [[_unit, _around([-1.0, 1.0], -2)]],
+    "atanh": [[_unit, _around([-1.0, 1.0], -2)]],
+    "sinh": [[_around([0.0], 2), lambda rng, n: rng.uniform(-711, 711, n)]],
+    "cosh": [[_around([0.0], 2), lambda rng, n: rng.uniform(-711, 711, n)]],
+    "acosh": [[_around([1.0], -1), lambda rng, n: np.abs(_ordinary(rng, n)) + 1.0]],
+    "erfc": [[_around([0.0], 2), lambda rng, n: rng.uniform(-6.5, 27.5, n)]],
+    "ceil": [[_halves, _ordinary]],
+    "round": [[_halves, _ordinary]],
+    "trunc": [[_halves, _ordinary]],
+    "atan2": [[_ordinary, _integers], [_ordinary, _integers]],
+    "fmod": [[_ordinary, _integers], [_ordinary, _integers]],
+    "remainder": [[_ordinary, _integers, _halves], [_ordinary, _integers, _integers]],
     "power": [
         [_around([1.0], -1), lambda rng, n: np.abs(_log_uniform(rng, n, -20, 20)), _integers],
         [lambda rng, n: rng.uniform(-40, 40, n), _integers],
