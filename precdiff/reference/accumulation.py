@@ -14,16 +14,23 @@ from precdiff.trace import Step, Trace
 _SUMS = ("sum", "matmul", "add", "sub", "fma")
 
 
-def factor(n: np.ndarray, u: float) -> np.ndarray:
-    """min(gamma_n, 6 sqrt(n) u), elementwise."""
+def factor(n: np.ndarray, u: float, nearest: bool = True) -> np.ndarray:
+    """min(gamma_n, 6 sqrt(n) u), elementwise; gamma_n of 2u where roundings all go one way, which nothing averages."""
+    unit = u if nearest else 2 * u
     with np.errstate(divide="ignore"):
-        gamma = np.where(n * u < 1, n * u / np.abs(1 - n * u), np.inf)
-    return np.minimum(gamma, 6 * np.sqrt(n) * u)
+        gamma = np.where(n * unit < 1, n * unit / np.abs(1 - n * unit), np.inf)
+    return np.minimum(gamma, 6 * np.sqrt(n) * u) if nearest else gamma
 
 
 def accumulation_factor(trace: Trace, step: Step) -> float:
-    """min(gamma_n, 6 sqrt(n) u) for the step's length and accumulator."""
-    return float(factor(np.asarray(float(length(trace, step))), accumulator(trace, step).u))
+    """The factor for the step's length and accumulator."""
+    u = accumulator(trace, step).u
+    return float(factor(np.asarray(float(length(trace, step))), u, rounds_to_nearest(trace)))
+
+
+def rounds_to_nearest(trace: Trace) -> bool:
+    """Whether the profile's roundings err to both sides."""
+    return trace.profile.direction.value.startswith("nearest")
 
 
 def accumulator(trace: Trace, step: Step) -> Format:

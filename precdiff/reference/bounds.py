@@ -20,7 +20,7 @@ from precdiff.device import DeviceProfile
 from precdiff.formats import Format, get_format, ulp
 from precdiff.machine import RealArray
 from precdiff.ops import OPS, Constant, Contraction, Conversion, Elementwise, Reduction, Structural
-from precdiff.reference.accumulation import accumulation_factor, factor, terms
+from precdiff.reference.accumulation import accumulation_factor, factor, rounds_to_nearest, terms
 from precdiff.reference.departures import departures
 from precdiff.reference.reference import TOLERATED_ULP
 from precdiff.trace import Step, Trace
@@ -61,7 +61,7 @@ def _piled_up(trace: Trace, step: Step, op: Structural, format: Format, own: np.
     arrays = [np.asarray(trace.values[i], np.float64) for i in step.inputs]
     with np.errstate(all="ignore"):
         count, magnitude = op.accumulates(*arrays, **step.params)
-        return np.asarray(own + factor(np.asarray(count, np.float64), format.u) * magnitude)
+        return np.asarray(own + factor(np.asarray(count, np.float64), format.u, rounds_to_nearest(trace)) * magnitude)
 
 
 def _product_rounding(trace: Trace, step: Step, format: Format) -> np.ndarray | float:

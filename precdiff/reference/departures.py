@@ -4,6 +4,7 @@
     subnormal_outputs = flush    the smallest normal number, once a result and once a term of a sum
     products of a sum            half the smallest subnormal a product, where products are rounded and may underflow
     nan_compare_ne = false       x != NaN is as the device has it
+    direction                    a cast to integers that names no mode may end at the other neighbour
 
 Overflow and saturation are the comparison's business (its conventions).
 """
@@ -16,7 +17,7 @@ import numpy as np
 
 from precdiff.formats import Format, get_format
 from precdiff.machine import RealArray
-from precdiff.ops import OPS, Contraction, Elementwise, Reduction
+from precdiff.ops import OPS, Contraction, Conversion, Elementwise, Reduction
 from precdiff.ops.reductions import axes_of
 from precdiff.reference.accumulation import accumulator, length
 from precdiff.trace import Step, Trace
@@ -28,7 +29,7 @@ def departures(trace: Trace, step: Step, exact: RealArray) -> np.ndarray | float
     """Absolute, an element (or one number for all)."""
     return (
         _flushed_inputs(trace, step) + _flushed_outputs(trace, step, exact) + _underflow(trace, step)
-        + _comparison(trace, step)
+        + _comparison(trace, step) + _integers(trace, step)
     )  # fmt: skip
 
 
@@ -84,3 +85,8 @@ def _comparison(trace: Trace, step: Step) -> np.ndarray | float:
         return 0.0
     x, y = (np.isnan(np.asarray(trace.values[i], np.float64)) for i in step.inputs)
     return (x | y).astype(np.float64)
+
+
+def _integers(trace: Trace, step: Step) -> float:
+    own = isinstance(OPS[step.op], Conversion) and not get_format(step.format).is_float and not step.params.get("mode")
+    return 1.0 if own and trace.profile.direction.value != "nearest-even" else 0.0
