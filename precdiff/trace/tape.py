@@ -39,14 +39,18 @@ class Tape:
         self.inner = inner
         self.name = inner.name
         self._entries: list[_Entry] = []
+        # (tensor on the tape, the one it stands for) by the former's identity, which lasts while both are held
+        self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
 
     def adopt(self, x: Tensor) -> Tensor:
         """A tensor of the machine below, for use on the tape."""
-        return Tensor(x.planes, x.format, self, x.id)
+        mine = Tensor(x.planes, x.format, self, x.id)
+        self._pairs[id(mine)] = mine, x
+        return mine
 
     def release(self, x: Tensor) -> Tensor:
-        """The same tensor on the machine below."""
-        return Tensor(x.planes, x.format, self.inner, x.id)
+        """The tensor of the machine below that one of the tape stands for."""
+        return self._pairs[id(x)][1]
 
     def reals(self, x: Tensor) -> RealArray:
         """The values as the machine below knows them."""

@@ -24,14 +24,14 @@ def elementwise(function):
         made.ravel()[:] = [function(v) for v in x.ravel()]
         return {"out": made}
 
-    return lambda x: apply(x)
+    return apply
 
 
 def rowwise(function):
     """`function` of every row, which gives a row or a number."""
 
-    def apply(x, *others):
-        rows = [function(list(row), *others) for row in x.reshape(-1, x.shape[-1])]
+    def apply(x, **others):
+        rows = [function(list(row), **others) for row in x.reshape(-1, x.shape[-1])]
         return np.array(rows, object).reshape(x.shape if isinstance(rows[0], list) else x.shape[:-1])
 
     return apply
@@ -122,14 +122,14 @@ def out(function):
 
 
 DEFINITIONS = {
-    "softmax": out(lambda x: rowwise(softmax_row)(x)),
-    "layernorm": out(lambda x, gamma, beta: rowwise(layernorm_row)(x, gamma, beta)),
-    "rmsnorm": out(lambda x, gamma: rowwise(rmsnorm_row)(x, gamma)),
+    "softmax": out(rowwise(softmax_row)),
+    "layernorm": out(rowwise(layernorm_row)),
+    "rmsnorm": out(rowwise(rmsnorm_row)),
     "silu": elementwise(lambda v: v / (1 + mpmath.exp(-v))),
     "sigmoid": elementwise(lambda v: 1 / (1 + mpmath.exp(-v))),
     "gelu": elementwise(gelu),
     "gelu_tanh": elementwise(gelu_tanh),
-    "logsumexp": out(lambda x: rowwise(logsumexp_row)(x)),
+    "logsumexp": out(rowwise(logsumexp_row)),
     "log_softmax": out(log_softmax),
     "cross_entropy": cross_entropy,
     "attention": attention,
