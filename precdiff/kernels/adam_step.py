@@ -41,7 +41,7 @@ def adam_step(  # noqa: PLR0913 - the algorithm's own
     param: Tensor, grad: Tensor, m: Tensor, v: Tensor, *, step: int = 1, lr: float = 1e-3, beta1: float = 0.9,
     beta2: float = 0.999, eps: float = 1e-8, inner: str = INNER,
 ) -> dict[str, Tensor]:  # fmt: skip
-    """param, m and v after the step, computed in `inner` and stored in their own formats.
+    """One step of Adam: param, m and v after it, computed in `inner`, stored in their own formats.
 
     The limit is relative to the two terms of each last addition, which have either sign: |beta1 m| + |(1 - beta1) g|
     for m, |param| + |update| for param.

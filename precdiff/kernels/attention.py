@@ -43,7 +43,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, inner: str = INNER) -> Tensor:
 
 @kernel(name="flash_attention", limit=backward(256), reference=attention, examples=_EXAMPLES)
 def flash_attention(q: Tensor, k: Tensor, v: Tensor, *, block: int = 8, inner: str = INNER) -> Tensor:
-    """The same, `block` keys at a time; running maximum, sum and output in `inner`.
+    """attention, `block` keys at a time; running maximum, sum and output in `inner`.
 
     The limit is relative to the last addition's terms, |c o| + |p v|, sums that have cancelled already: 256 is what the
     example's outputs nearest to 0 need, not a bound. In 16-bit formats all stay within 0.6 ulp.
