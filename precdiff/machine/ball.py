@@ -43,7 +43,7 @@ class BallMachine(Machine):
         return (scalar(number),)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
-        with flint.ctx.workprec(self.bits):
+        with flint.ctx.workprec(self.bits), np.errstate(all="ignore"):
             return (mapped(functools.partial(ball_number.evaluate, op), *(t.planes[0] for t in inputs)),)
 
     def select(self, condition: Planes, x: Planes, y: Planes) -> Planes:

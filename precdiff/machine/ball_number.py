@@ -31,6 +31,13 @@ FAR = 5000
 
 def evaluate(op: Elementwise, *args: Any) -> Any:
     """One op on balls, specials and booleans."""
+    for a in args:
+        if type(a) is not arb or not a.is_finite():
+            return _beside_specials(op, args)
+    return _at_numbers(op, args, args)
+
+
+def _beside_specials(op: Elementwise, args: Sequence[Any]) -> Any:
     floats = [a for a in args if isinstance(a, float)]
     if any(floats) and not op.at_specials:
         return _at_specials(op, args)
@@ -38,11 +45,15 @@ def evaluate(op: Elementwise, *args: Any) -> Any:
         return _ANYTHING  # perhaps NaN, which even sin does not bound
     if floats and op.at_specials:
         return op.at_specials(*args)
+    return _at_numbers(op, args, tuple(map(real, args)))
+
+
+def _at_numbers(op: Elementwise, args: Sequence[Any], balls: Sequence[Any]) -> Any:
     try:
-        value = op.ball(*map(real, args))
+        value = op.ball(*balls)
     except (ValueError, ZeroDivisionError):
         return _not_finite(op, args)
-    if value is None or isinstance(value, bool):
+    if type(value) is not arb:
         return value
     if not value.is_finite():
         return _not_finite(op, args)
@@ -92,9 +103,19 @@ _REGIONS = (
 
 def _signed_zero(op: Elementwise, args: Sequence[Any]) -> Any:
     """An exact zero, with the sign of the host's."""
-    with np.errstate(all="ignore"):
-        value = op.host(*(np.float64(_kinds(a)[0]) for a in args))
-    return -0.0 if value == 0 and np.signbit(value) else arb(0)
+    value = op.host(*map(_near, args))
+    return -0.0 if value == 0 and math.copysign(1.0, value) < 0 else arb(0)
+
+
+def _near(x: Any) -> float:
+    """A number of fp64 with the ball's sign, finite, and zero only where the ball is."""
+    if isinstance(x, float):
+        return x
+    ball = real(x)
+    near = float(ball)
+    if near == 0 and not ball.is_zero():
+        return math.copysign(5e-324, 1.0 if ball > 0 else -1.0)
+    return max(-_LARGEST, min(near, _LARGEST))
 
 
 def _not_finite(op: Elementwise, args: Sequence[Any]) -> Any:

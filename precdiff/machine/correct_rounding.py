@@ -78,7 +78,7 @@ def _settled(op: Elementwise, args: Sequence[float], rounding: Rounding) -> floa
     """One element, by balls of doubling precision."""
     bits = 80
     while True:
-        with flint.ctx.workprec(bits):
+        with flint.ctx.workprec(bits), np.errstate(all="ignore"):
             value = evaluate(op, *map(enter_float, args))
             if isinstance(value, float):
                 return round_exact(value, rounding)

@@ -1,9 +1,8 @@
 """The ladder of certified references: interval -> double-double -> ball -> mpmath (DESIGN 3, "Certified").
 
 Every rung's result contains the truth, so they can be mixed element by element: an element keeps the first rung that
-knows it to 0.01 ULP of the target format, and only the others climb, with their ancestors. fp64 targets start at
-double-double. What the last rung leaves open is `undecided` and counted; a hull around 0 that no precision shrinks is
-0 with its radius.
+knows it to 0.01 ULP of the target format, and only the others climb, with their ancestors: elementwise tensors of one
+shape together, at the elements still open in any of them. What the last rung leaves open is `undecided`.
 
 `mpmath` forces mpmath for everything: two precisions, radius 4 times their difference, status `estimated`. "Raise the
 precision until it stops changing" alone is unsound (Kahan's H), which is why the rungs are enclosures.
@@ -11,16 +10,16 @@ precision until it stops changing" alone is unsound (Kahan's H), which is why th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
 from precdiff.errors import UnknownNameError
 from precdiff.formats import get_format
 from precdiff.machine import BallMachine, DoubleDoubleMachine, IntervalMachine, Machine, MpMachine, RealArray, Tensor
-from precdiff.machine.realarray import FINITE
+from precdiff.machine.realarray import FINITE, UNKNOWN
 from precdiff.reference.reference import Reference, undecided
-from precdiff.reference.restrict import is_elementwise, isolated, restricted
+from precdiff.reference.restrict import elementwise_tensors, isolated, restricted
 from precdiff.trace import Trace, evaluate
 
 BACKENDS = ("auto", "mpmath")
@@ -40,7 +39,9 @@ def storage(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "a
 
 
 def local(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
-    """Each step's op, exactly, on the step's own recorded inputs, its own declared cast kept."""
+    """Each step's op, exactly, on the step's own recorded inputs. A cast to a float format is the identity there, so
+    its local error is its rounding.
+    """
     chosen = set(wanted) if wanted is not None else {s.id for s in trace.steps}
     return {
         s.id: _references(isolated(trace, s), [s.id], backend, "ignored")[s.id] for s in trace.steps if s.id in chosen
@@ -73,16 +74,31 @@ def _climb(trace: Trace, tensors: Collection[str], casts: str) -> dict[str, Refe
     return {id: _settled(trace, id, found[id]) for id in tensors}
 
 
-def _on(machine: Machine, trace: Trace, open_: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, RealArray]]:
+def _on(machine: Machine, trace: Trace, open_: Mapping[str, np.ndarray]) -> dict[str, tuple[np.ndarray, RealArray]]:
     """(mask, values of the whole shape, meaningful at the mask) for every open tensor."""
-    whole = {id for id, mask in open_.items() if mask.all() or not is_elementwise(trace, id)}
-    tensors = evaluate(trace, machine, whole) if whole else {}
-    results = {id: (open_[id], machine.reals(tensors[id])) for id in whole}
-    for id, mask in open_.items():
-        if id not in whole:
-            part = restricted(trace, id, mask)
-            results[id] = mask, _scattered(machine.reals(evaluate(part, machine, [id])[id]), mask)
+    results = {}
+    for tensors, mask in _groups(trace, open_):
+        part = trace if mask.all() else restricted(trace, tensors, mask)
+        found = evaluate(part, machine, tensors)
+        for id in tensors:
+            values = machine.reals(found[id])
+            results[id] = open_[id], values if mask.all() else _scattered(values, mask)
     return results
+
+
+def _groups(trace: Trace, open_: Mapping[str, np.ndarray]) -> list[tuple[list[str], np.ndarray]]:
+    """Open tensors to be evaluated together: elementwise ones of a shape at the union of their open elements, the
+    others, and those with nothing known, as a whole.
+    """
+    elementwise = elementwise_tensors(trace)
+    unions: dict[tuple[int, ...], np.ndarray] = {}
+    for id in elementwise & open_.keys():
+        unions[open_[id].shape] = unions.get(open_[id].shape, False) | open_[id]
+    partial = {shape: mask for shape, mask in unions.items() if not mask.all()}
+    parts = {shape: [id for id in open_ if id in elementwise and open_[id].shape == shape] for shape in partial}
+    whole = [id for id in open_ if not any(id in part for part in parts.values())]
+    groups = [(part, partial[shape]) for shape, part in parts.items()]
+    return [*groups, (whole, np.ones((), bool))] if whole else groups
 
 
 def _scattered(values: RealArray, mask: np.ndarray) -> RealArray:
@@ -95,7 +111,8 @@ def _scattered(values: RealArray, mask: np.ndarray) -> RealArray:
 
 
 def _merged(before: Reference | None, mask: np.ndarray, values: RealArray, machine: Machine) -> Reference:
-    kept = values if before is None else before.values.where(mask, values)
+    known = mask & (values.kind != UNKNOWN)
+    kept = values if before is None else before.values.where(known, values)
     return Reference(kept, str(getattr(machine, "name", "")), int(getattr(machine, "bits", 0)), "certified")
 
 
@@ -121,4 +138,5 @@ def _estimate(coarse: Tensor, fine: Tensor) -> Reference:
         # the pair hi + lo holds 106 bits of mpmath's 400
         own = 2.0**-105 * np.abs(values.hi)
     radius = np.where(values.kind == FINITE, 4 * difference + np.where(values.lo == 0, 0.0, own), 0.0)
-    return Reference(RealArray(values.hi, values.lo, radius, values.kind), "mpmath", 400, "estimated")
+    kind = np.where(rough.kind == values.kind, values.kind, UNKNOWN).astype(np.uint8)
+    return Reference(RealArray(values.hi, values.lo, radius, kind), "mpmath", 400, "estimated")

@@ -7,6 +7,7 @@ millions.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import numpy as np
 
@@ -23,18 +24,32 @@ def isolated(trace: Trace, step: Step) -> Trace:
     )  # fmt: skip
 
 
+_ELEMENTWISE = (Elementwise, Selection, Conversion, Constant)
+
+
+def elementwise_tensors(trace: Trace) -> set[str]:
+    """The tensors whose whole cone works element by element; inputs are."""
+    made = {s.id for s in trace.steps}
+    found = {id for id in trace.values if id not in made}
+    for step in trace.steps:
+        if isinstance(OPS[step.op], _ELEMENTWISE) and found.issuperset(step.inputs):
+            found.add(step.id)
+    return found
+
+
 def is_elementwise(trace: Trace, tensor: str) -> bool:
     """Whether the tensor's whole cone works element by element."""
-    needed = needed_for(trace, [tensor])
-    kinds = (Elementwise, Selection, Conversion, Constant)
-    return all(isinstance(OPS[s.op], kinds) for s in trace.steps if s.id in needed)
+    return tensor in elementwise_tensors(trace)
 
 
-def restricted(trace: Trace, tensor: str, mask: np.ndarray) -> Trace:
-    """The cone of `tensor`, elementwise throughout, at the elements of `mask` (of the tensor's shape) only."""
-    needed = needed_for(trace, [tensor])
+def restricted(trace: Trace, tensors: str | Collection[str], mask: np.ndarray) -> Trace:
+    """The cones of `tensors`, of one shape and elementwise throughout, at the elements of `mask` (of that shape)."""
+    needed = needed_for(trace, [tensors] if isinstance(tensors, str) else tensors)
     steps = [s for s in trace.steps if s.id in needed]
-    chosen = {id: np.broadcast_to(trace.values[id], mask.shape)[mask] for id in needed}
     made = {s.id for s in steps if isinstance(OPS[s.op], Constant)}
-    values = {id: trace.values[id] if id in made else value for id, value in chosen.items()}
+    values = {id: _at(trace.values[id], mask) if id not in made else trace.values[id] for id in needed}
     return dataclasses.replace(trace, steps=steps, values=values)
+
+
+def _at(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    return np.asarray(np.broadcast_to(values, mask.shape)[mask])
