@@ -49,12 +49,20 @@ def test_a_correct_kernel_passes_or_says_what_is_found(name, format):
     assert ("Finding" in KERNELS[name].function.__doc__) or verdict == "pass"
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in FINDINGS}))
-def test_what_is_found_is_proven(name):
-    format = next(f for n, f in sorted(FINDINGS) if n == name)
+@pytest.mark.parametrize(
+    ("name", "format", "causes"),
+    [
+        ("gelu", "fp32", {"accumulated_rounding"}),
+        ("gelu_tanh", "fp32", {"accumulated_rounding"}),
+        ("softmax_backward", "fp32", {"accumulated_rounding"}),
+        ("softmax", "fp32", {"error_amplification"}),
+        ("layernorm", "fp32", {"cancellation", "accumulated_rounding"}),
+        ("reduce_sum", "fp16", {"stagnation"}),
+    ],
+)
+def test_what_is_found_is_proven(name, format, causes):
     first = api.explain(done(name, format)).findings[0]
-    assert first.standing == "verified"
-    assert first.cause in KERNELS[name].function.__doc__ or name == "reduce_sum"
+    assert (first.standing, first.cause in causes) == ("verified", True)
 
 
 @pytest.mark.parametrize(("name", "cause"), list(BAD.items()))
