@@ -19,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from precdiff.comparison.expected import FINITE, UNDECIDED, Expected, Flat, widen
-from precdiff.formats import Array, Format, quantum, signed_ulp_error
+from precdiff.comparison.expected import FINITE, UNDECIDED, Expected, Flat
+from precdiff.formats import Array, Format, quantum, signed_ulp_error, widen
 
 #: elements a chunk: an fp64 temporary takes 256 KiB and stays in a core's second-level cache
 CHUNK = 1 << 15

@@ -78,16 +78,6 @@ def _pair(value: Any) -> tuple[float, float]:
     return hi, float(value - type(value)(hi))
 
 
-def widen(values: Array) -> tuple[Array, Array | None]:
-    """Return values as an exact fp64 pair; lo is None where one fp64 holds them, as it does all but 64-bit integers."""
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
-        return values.astype(np.float64, copy=False), None
-    low_bits = values & values.dtype.type(0xFFFF_FFFF)
-    high, low = (values - low_bits).astype(np.float64), low_bits.astype(np.float64)
-    total = high + low
-    return total, low - (total - high)  # Dekker's fast two-sum: exact, since high is 0 or the larger
-
-
 class Flat:
     """An array seen as one row, sliced without copying the whole; a scalar or smaller array is broadcast."""
 

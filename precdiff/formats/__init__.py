@@ -10,6 +10,7 @@ from precdiff.formats.encoding import from_bits, from_ordinal, hex_bits, next_do
 from precdiff.formats.format import FORMATS, Array, Format, get_format
 from precdiff.formats.native import carrier, format_of, native, native_dtype
 from precdiff.formats.ulp import is_representable, quantum, signed_ulp_error, ulp, ulp_distance, ulp_error
+from precdiff.formats.widening import widen
 
 __all__ = [
     "FORMATS",
@@ -34,4 +35,5 @@ __all__ = [
     "ulp",
     "ulp_distance",
     "ulp_error",
+    "widen",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.formats import Format
+from precdiff.formats import Format, widen
 from precdiff.machine.ball import BallMachine
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, UNKNOWN, RealArray
@@ -38,14 +38,15 @@ class DoubleDoubleMachine(Machine):
 
     name = "double-double"
     bits = 106
+    signed_zeros = False
 
     def __init__(self, casts: str = "ignored") -> None:
         self.casts = casts
         self._balls = BallMachine(160, casts)
 
     def enter(self, values: np.ndarray, format: Format) -> Planes:
-        wide = np.asarray(values, np.float64)
-        return wide, np.zeros(wide.shape), np.zeros(wide.shape)
+        hi, lo = widen(np.asarray(values))
+        return hi, np.zeros(hi.shape) if lo is None else lo, np.zeros(hi.shape)
 
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
         return self._from_balls(self._balls.literal(params, format), format)

@@ -20,6 +20,7 @@ from precdiff.machine.correct_rounding import correctly_rounded
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import RealArray, exactly
 from precdiff.machine.tensor import Tensor
+from precdiff.ops.integers import saturated, wrapped
 from precdiff.ops.op import Elementwise, Reduction
 from precdiff.rounding import Rounding, arithmetic, round_array, round_exact, round_integer
 
@@ -38,7 +39,7 @@ class EmulatedMachine(Machine):
         return (np.asarray(values, format.carrier),)
 
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
-        value = round_exact(_number(params), Rounding(format)) if format.is_float else _whole(params["value"], format)
+        value = round_exact(_number(params), Rounding(format)) if format.is_float else _whole(_number(params), format)
         return (np.asarray(value, format.carrier),)
 
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
@@ -52,6 +53,11 @@ class EmulatedMachine(Machine):
         if op.rounded is not None:
             return (op.rounded(*arrays, rounding, self.rng),)
         return (self._function(op, arrays, [t.format for t in inputs], rounding),)
+
+    def integers(self, name: str, inputs: Sequence[Tensor], format: Format) -> Planes:
+        arrays = [t.planes[0] for t in inputs]
+        saturates = self.profile.rounding(format, name).overflow == "saturate"
+        return ((saturated if saturates else wrapped)(name, arrays, format),)
 
     def _separate(self, arrays: Sequence[np.ndarray], rounding: Rounding) -> np.ndarray:
         """x y + z where the unit rounds the product before it adds."""
@@ -131,7 +137,7 @@ class EmulatedMachine(Machine):
         rounding = self.profile.rounding(format, "cast")
         if params.get("mode"):
             rounding = Rounding(format, params["mode"], rounding.overflow, rounding.subnormals, rounding.nan)
-        values = np.asarray(x.planes[0], np.float64 if x.format.kind != "float" else x.planes[0].dtype)
+        values = x.planes[0]
         for stop in params.get("through", ()):
             values = round_array(values, self.profile.rounding(get_format(stop), "cast"), self.rng)
         if not format.is_float:
@@ -149,10 +155,10 @@ def _number(params: Mapping[str, Any]) -> Fraction | float:
     return Fraction(params["text"]) if params.get("text") else float(params["value"])
 
 
-def _whole(value: float, format: Format) -> int:
+def _whole(value: Fraction | float, format: Format) -> int:
     low, high = format.integer_range
-    if value != int(value) or not low <= value <= high:
-        raise KernelError(f"constant: found {value!r} beside {format.name}; allowed are whole numbers {low} to {high}")
+    if not low <= value <= high or value != int(value):
+        raise KernelError(f"constant: found {value} beside {format.name}; allowed are whole numbers {low} to {high}")
     return int(value)
 
 

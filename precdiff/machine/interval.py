@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.formats import Format
+from precdiff.formats import Format, widen
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import FINITE, NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, UNKNOWN, RealArray
 from precdiff.machine.tensor import Tensor
@@ -33,8 +33,10 @@ class IntervalMachine(Machine):
         self.casts = casts
 
     def enter(self, values: np.ndarray, format: Format) -> Planes:
-        wide = np.asarray(values, np.float64)
-        return wide, wide
+        hi, lo = widen(np.asarray(values))
+        if lo is None:
+            return hi, hi
+        return np.where(lo < 0, np.nextafter(hi, -np.inf), hi), np.where(lo > 0, np.nextafter(hi, np.inf), hi)
 
     def literal(self, params: Mapping[str, Any], format: Format) -> Planes:
         value = np.float64(params["value"])
@@ -83,7 +85,7 @@ class IntervalMachine(Machine):
             return x.planes
         rounding = Rounding(format, params.get("mode") or "nearest-even")
         into = round_array if format.is_float else round_integer
-        lo, hi = (np.asarray(into(p, rounding), np.float64) for p in x.planes)
+        lo, hi = (self.enter(into(p, rounding), format)[side] for side, p in enumerate(x.planes))
         if format.kind == "bool":
             lo = np.where((x.planes[0] <= 0) & (x.planes[1] >= 0), 0.0, lo)
             hi = np.where((x.planes[0] == 0) & (x.planes[1] == 0), 0.0, 1.0)

@@ -19,6 +19,7 @@ from precdiff.errors import KernelError
 from precdiff.formats import Format
 from precdiff.machine.realarray import RealArray
 from precdiff.machine.tensor import Tensor
+from precdiff.ops.integers import wrapped
 from precdiff.ops.op import (
     Constant,
     Contraction,
@@ -42,6 +43,8 @@ class Machine(ABC):
     name: ClassVar[str]
     #: whether results are reals (references) and not values of the declared format
     ideal: ClassVar[bool] = True
+    #: whether the sign of a zero is kept
+    signed_zeros: ClassVar[bool] = True
 
     @abstractmethod
     def enter(self, values: np.ndarray, format: Format) -> Planes:
@@ -79,6 +82,22 @@ class Machine(ABC):
     def reals(self, x: Tensor) -> RealArray:
         """The tensor's values as reals with radius: what a comparison reads."""
 
+    def integers(self, name: str, inputs: Sequence[Tensor], format: Format) -> Planes:
+        """An op on integers, exact and wrapped; beside an operand that is not known, anything of the format."""
+        _check_broadcast(inputs)
+        values, known = zip(*map(self.known, inputs), strict=True)
+        planes = self.enter(wrapped(name, values, format), format)
+        certain = np.logical_and.reduce(np.broadcast_arrays(*known))
+        if certain.all():
+            return planes
+        low, high = (np.full(certain.shape, float(end)) for end in format.integer_range)
+        return tuple(np.where(certain, p, h) for p, h in zip(planes, self.hull(low, high, format), strict=True))
+
+    def known(self, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """(carriers, where the element is exactly that value of its format); 0 elsewhere. NaN is no one value."""
+        values, known = self.reals(x).exact_values(x.format)
+        return values, known & ((values != 0) | self.signed_zeros | (not x.format.is_float))
+
     def layer(self, name: str) -> contextlib.AbstractContextManager[None]:
         """A named scope; only a recorder takes notice."""
         return contextlib.nullcontext()
@@ -113,7 +132,8 @@ class Machine(ABC):
                 return _moved(op, inputs, params)
             case Elementwise():
                 _check_broadcast(inputs)
-                return self.elementwise(op, inputs, format)
+                on_integers = inputs[0].format.kind == "int" and not op.result
+                return self.integers(op.name, inputs, format) if on_integers else self.elementwise(op, inputs, format)
             case Selection():
                 condition, x, y = (t.planes for t in inputs)
                 return self.select(condition, x, y)
@@ -145,6 +165,8 @@ class Machine(ABC):
 def constant_params(number: Any, format: Format) -> dict[str, Any]:
     """The params of a constant step; `text` is the exact decimal of a number that carries one (precdiff eval)."""
     text = getattr(number, "text", "")
+    if isinstance(number, int | np.integer) and not text and int(float(number)) != number:
+        text = str(number)  # binary64 does not hold it
     return {"value": float(number), "format": format.name, **({"text": text} if text else {})}
 
 

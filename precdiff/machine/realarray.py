@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from precdiff.formats import Format, to_bits, ulp
+from precdiff.formats import Format, is_representable, to_bits, ulp, widen
 from precdiff.rounding import Rounding, arithmetic, round_array
 
 FINITE, POSITIVE_INFINITY, NEGATIVE_INFINITY, NAN, UNKNOWN = range(5)
@@ -48,6 +48,19 @@ class RealArray:
         ends = (np.where(finite, np.where(point, self.hi, end), values) for end in (low, high))
         low, high = ends
         return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+
+    def exact_values(self, format: Format) -> tuple[np.ndarray, np.ndarray]:
+        """(carriers, where the element is exactly that value of the format); 0 elsewhere, and for NaN."""
+        exact = (self.radius == 0) & (self.kind < NAN)
+        if format.is_float:
+            values = self.values()
+            known = exact & (self.lo == 0) & is_representable(values, format)
+            return np.where(known, values, 0.0).astype(format.carrier), known
+        pairs = zip(self.hi.ravel(), self.lo.ravel(), strict=True)
+        whole = np.array([int(high) + int(low) for high, low in pairs], object).reshape(self.shape)
+        low, high = format.integer_range
+        known = exact & (self.kind == FINITE) & (whole >= low).astype(bool) & (whole <= high).astype(bool)
+        return np.where(known, whole, 0).astype(format.carrier), known
 
     def radius_ulp(self, format: Format) -> np.ndarray:
         """The radius in ulps of `format`; 0 for certified specials, inf for unknown elements."""
@@ -86,7 +99,7 @@ class RealArray:
 
 def exactly(values: np.ndarray) -> RealArray:
     """The RealArray of known numbers."""
-    wide = np.asarray(values, np.float64)
+    wide, low = widen(np.asarray(values))
     kind = np.where(np.isnan(wide), NAN, np.where(np.isposinf(wide), 1, np.where(np.isneginf(wide), 2, FINITE)))
     zeros = np.zeros(wide.shape)
-    return RealArray(np.where(kind == FINITE, wide, 0.0), zeros, zeros, kind.astype(np.uint8))
+    return RealArray(np.where(kind == FINITE, wide, 0.0), zeros if low is None else low, zeros, kind.astype(np.uint8))

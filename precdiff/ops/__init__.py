@@ -15,6 +15,7 @@ from precdiff.ops.arithmetic import (
     sqrt,
     sub,
 )
+from precdiff.ops.bits import bitcast
 from precdiff.ops.composites import gelu, layered, logsumexp, sigmoid, silu, softplus
 from precdiff.ops.convolution import conv2d
 from precdiff.ops.decisions import cond, decide, while_loop
@@ -23,6 +24,16 @@ from precdiff.ops.folds import cumsum, min_, prod
 from precdiff.ops.functions import erf, exp, expm1, log, log1p, power, tanh
 from precdiff.ops.gathering import scatter, scatter_add, take, take_along
 from precdiff.ops.hyperbolic import acosh, asinh, atanh, cosh, erfc, sinh
+from precdiff.ops.integers import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    floor_divide,
+    floor_mod,
+    shift_left,
+    shift_right,
+)
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
 from precdiff.ops.linear import inv, solve
 from precdiff.ops.nearest import ceil, clip, round_, sign, trunc
@@ -40,6 +51,7 @@ from precdiff.ops.op import (
     common_format,
 )
 from precdiff.ops.ordering import argmax, argmin, argsort, sort, topk
+from precdiff.ops.quantization import dequantize, quantize
 from precdiff.ops.reductions import cast, constant, matmul, max_, mean, sum_
 from precdiff.ops.remainders import copysign, fmax, fmin, fmod, remainder
 from precdiff.ops.selection import eq, ge, gt, le, lt, ne, where
@@ -68,6 +80,11 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bitcast",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
     "broadcast_to",
     "cast",
     "cbrt",
@@ -83,6 +100,7 @@ __all__ = [
     "cosh",
     "cumsum",
     "decide",
+    "dequantize",
     "div",
     "eq",
     "erf",
@@ -91,6 +109,8 @@ __all__ = [
     "exp2",
     "expm1",
     "floor",
+    "floor_divide",
+    "floor_mod",
     "fma",
     "fmax",
     "fmin",
@@ -120,6 +140,7 @@ __all__ = [
     "neg",
     "power",
     "prod",
+    "quantize",
     "reciprocal",
     "remainder",
     "reshape",
@@ -127,6 +148,8 @@ __all__ = [
     "rsqrt",
     "scatter",
     "scatter_add",
+    "shift_left",
+    "shift_right",
     "sigmoid",
     "sign",
     "silu",

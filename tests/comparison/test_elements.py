@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from precdiff.comparison import Conventions, Expected, Limits, compare_tensor
 from precdiff.comparison.elements import Elements, Rows
-from precdiff.comparison.expected import widen
-from precdiff.formats import get_format
+from precdiff.formats import get_format, widen
 
 INF, NAN = np.inf, np.nan
 
