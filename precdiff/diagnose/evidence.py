@@ -16,6 +16,7 @@ import numpy as np
 from precdiff import reference
 from precdiff.device import get_profile
 from precdiff.diagnose.problem import Problem
+from precdiff.diagnose.sharpening import sharpened_error
 from precdiff.formats import Format, get_format
 from precdiff.machine import EmulatedMachine, RealArray
 from precdiff.machine.realarray import FINITE
@@ -37,6 +38,8 @@ class Evidence:
         self.trace = problem.trace
         self._totals = totals
         self._locals = locals_
+        self._local_errors: dict[str, np.ndarray] = {}
+        self._total_errors: dict[str, np.ndarray] = {}
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -70,10 +73,10 @@ class Evidence:
 
     def local_error(self, step: str) -> np.ndarray:
         """recorded - exact on recorded inputs, fp64; 0 where either is not finite."""
-        exact = self.locals_[step].values
-        with np.errstate(invalid="ignore", over="ignore"):
-            error = (self.values(step) - exact.hi) - exact.lo
-        return np.where((exact.kind == FINITE) & np.isfinite(error), error, 0.0)
+        if step not in self._local_errors:
+            alone = reference.isolated(self.trace, self.trace.step(step))
+            self._local_errors[step] = sharpened_error(alone, step, self.locals_[step].values)
+        return self._local_errors[step]
 
     @cached_property
     def cotangents(self) -> dict[str, np.ndarray]:
@@ -151,10 +154,15 @@ class Evidence:
         elements; shares say nothing of it.
         """
         for step in self.steps:
-            lost = ~np.isfinite(self.values(step.id)) & (self.exact(step.id).kind == FINITE)
-            if (lost & self.touched(step.id)).any():
+            if (self.lost(step.id) & self.touched(step.id)).any():
                 return step.id
         return None
+
+    def lost(self, tensor: str) -> np.ndarray:
+        """Where a step gave an infinity or NaN for a finite exact value."""
+        if tensor not in self.totals:
+            return np.zeros(self.values(tensor).shape, bool)
+        return np.asarray(~np.isfinite(self.values(tensor)) & (self.exact(tensor).kind == FINITE))
 
     def touched(self, step: str) -> np.ndarray:
         """Mask of the step's elements that influence the failing elements (by a non-zero cotangent, else by place)."""
@@ -205,14 +213,12 @@ class Evidence:
 
     def inexact(self, tensor: str) -> np.ndarray:
         """Where a step's recorded value is not its exact value, or infinite where that is finite."""
-        lost = tensor in self.totals and ~np.isfinite(self.values(tensor)) & (self.exact(tensor).kind == FINITE)
-        return np.asarray((self.total_error(tensor) != 0) | lost)
+        return np.asarray((self.total_error(tensor) != 0) | self.lost(tensor))
 
     def total_error(self, tensor: str) -> np.ndarray:
         """recorded - exact, fp64; 0 where either is not finite, and for inputs, which are exact."""
         if tensor not in self.totals:
             return np.zeros(self.values(tensor).shape)
-        exact = self.exact(tensor)
-        with np.errstate(invalid="ignore"):
-            error = (self.values(tensor) - exact.hi) - exact.lo
-        return np.where((exact.kind == FINITE) & np.isfinite(error), error, 0.0)
+        if tensor not in self._total_errors:
+            self._total_errors[tensor] = sharpened_error(self.trace, tensor, self.exact(tensor))
+        return self._total_errors[tensor]

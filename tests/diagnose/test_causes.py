@@ -40,6 +40,8 @@ FAULTS = [
     Fault("pow", {"x": X10, "y": Y4}, "fp32", "error_amplification", "exp", ["log", "mul"]),
     Fault("(exp(x*y))", {"x": "3.3", "y": "3.1"}, "fp16", "error_amplification", "exp", ["mul"]),
     Fault("(log(1+x)/x)", {"x": "0.002"}, "fp16", "error_amplification", "log", ["add"]),
+    # 1 + 1e-25 is 1 in fp64 as well: errors far below the reference's radius matter, and only the exact sum helps
+    Fault("log(1+x)", {"x": "1e-25"}, "fp32", "error_amplification", "log", ["add"]),
     # fp16 inside, fp32 out: first of all the inside is too narrow
     Fault(
         "pow", {"x": X10, "y": Y4}, "fp16", "intermediate_too_narrow", "cast", ["log", "mul"], variant="v3"
@@ -52,6 +54,8 @@ FAULTS = [
     ),
     Fault("(sqrt(x*x+y*y))", {"x": "300", "y": "400"}, "fp16", "overflow", "sqrt", ["mul"], group="nonfinite"),
     Fault("(sqrt(x*x+y*y))", {"x": "1e200", "y": "1"}, "fp64", "overflow", "sqrt", ["mul"], group="nonfinite"),
+    # once the square is finite, its format still loses what the difference needs: the infinity is the root all the same
+    Fault("sqrt(x*x+y)-x", {"x": "20000", "y": "8000"}, "fp16", "overflow", "sub", ["mul"], group="nonfinite"),
     Fault("(sqrt(x*x+y*y))", {"x": "1e-5", "y": "1e-5"}, "fp16", "underflow_ftz", "sqrt", ["mul", "mul#2"]),
     Fault("(sqrt(x*x+y*y))", {"x": "1e-200", "y": "2e-200"}, "fp64", "underflow_ftz", "sqrt", ["mul", "mul#2"]),
     # the sum in bf16 costs more than half the limit once nothing underflows: the cause is sure, the proof not complete
@@ -63,6 +67,9 @@ FAULTS = [
     Fault("(x+1)-x", {"x": "512"}, "bf16", "cancellation", "sub", ["add"]),
     Fault("(x+1)-x", {"x": "33554432"}, "fp32", "cancellation", "sub", ["add"]),
     Fault("(exp(x)-1)/x", {"x": "0.001"}, "fp16", "cancellation", "sub", ["exp"]),
+    Fault("exp(x)-1", {"x": "1e-26"}, "fp32", "cancellation", "sub", ["exp"]),
+    # condition number 21: five bits of eleven
+    Fault("(x+1)*(x+1)-1", {"x": "0.02396"}, "fp16", "cancellation", "sub", ["add", "add#2", "mul"]),
     Fault("x-sqrt(x*x-1)", {"x": "50"}, "fp16", "cancellation", "sub#2", ["sub"]),
     Fault("layernorm_one_pass", layernorm_at(100), "bf16", "cancellation", "sub", ["sum"]),
     Fault("layernorm_one_pass", layernorm_at(1000), "fp32", "cancellation", "sub", ["sum", "sum#2"]),
@@ -128,12 +135,14 @@ def test_the_narrow_inside_of_pow_is_also_amplified():
     assert report.findings[0].also == ["error_amplification"]
 
 
-def test_squares_that_overflow_are_the_first_divergence_even_where_the_variance_would_cancel():
+def test_squares_that_overflow_are_the_root_even_where_the_variance_would_cancel():
     inputs = {n: input_array(n, s, seed=0, format="fp16") for n, s in layernorm_at(100).items()}
-    report = explain(run("layernorm_one_pass", inputs=inputs))
-    sums = run("layernorm_one_pass", inputs=inputs).trace.values[report.first_divergence]
-    assert np.isinf(sums).all()
-    assert report.findings[0].cause == "cancellation"
+    made = run("layernorm_one_pass", inputs=inputs)
+    report = explain(made)
+    first = report.findings[0]
+    assert (first.cause, first.standing) == ("overflow", "verified")
+    assert report.first_divergence == first.evidence["first"]
+    assert np.isinf(made.trace.values[first.evidence["first"]]).all()
 
 
 def test_the_maximum_subtracted_from_itself_is_no_cancellation():

@@ -2,8 +2,7 @@
 
 The inputs avoid what these formulas cannot do whatever the device: 1 + erf(x) cancels in gelu's negative tail, exp(-x)
 of silu overflows fp16 below -11, softmax costs |x - max| / 2 ulp of the tails, and an element of layernorm near the
-mean has no relative accuracy. The last test says so of the default inputs: the outputs miss the limit while every
-single step is right.
+mean has no relative accuracy. On the default inputs an output may miss its limit, but never a step its bound.
 """
 
 import numpy as np
@@ -58,11 +57,10 @@ def test_a_correct_kernel_has_no_finding(kernel, changed, limit, format, profile
 
 @pytest.mark.parametrize("format", ["fp16", "bf16", "fp32"])
 @pytest.mark.parametrize("kernel", ["softmax", "layernorm", "gelu"])
-def test_on_default_inputs_an_output_may_miss_its_limit_but_every_step_keeps_its_bound(kernel, format):
+def test_on_default_inputs_every_step_keeps_its_bound(kernel, format):
     small = {n: s.replace("4096", "256") for n, s in get_kernel(kernel).examples.items()}
     report = compare(made(kernel, small, format, "ieee", 0))
     assert {row.verdict for row in report.tensors if row.role != "output"} == {"pass"}
-    assert [row.verdict for row in report.tensors if row.role == "output"] == ["fail"]
 
 
 def test_an_exact_tie_keeps_the_bound_of_half_an_ulp():

@@ -1,10 +1,13 @@
 """cancellation: a subtraction (or a sum of opposite signs) brings up the rounding errors its operands already had.
 
 Evidence: the condition number max(|a|, |b|) / |a + b| is above the threshold where the error passes *and* the operands
-are not exact, rounded in the subtraction's own format or a wider one (what a narrower one left is that format's doing);
-the subtraction's own rounding is innocent (exact, by Sterbenz, when the operands are close). Proof: the operands
-exactly, read unrounded: the error is gone although the subtraction is unchanged. Threshold 32: Herbie's explain takes
-32 as "maybe" and 100 as sure; the proof decides.
+are numbers that are not exact, rounded in the subtraction's own format or a wider one (what a narrower one left is that
+format's doing, an infinity is an overflow's); the subtraction's own rounding is innocent (exact, by Sterbenz, when the
+operands are close). Proof: the operands exactly, read unrounded: the error is gone although the subtraction is
+unchanged.
+
+Threshold: 32, which Herbie's explain takes as "maybe" (100 as sure); where the limit is fewer ulps than that, the
+limit: so magnified, a single rounding of an operand uses up half of it. The proof decides.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ CONDITION = 32.0
 
 @cause_rule(
     "cancellation", rank=40, groups=("finite", "nonfinite"),
-    definition="an addition or subtraction of condition number above 32 with operands that carry rounding errors",
+    definition="an addition or subtraction of large condition number whose operands carry rounding errors",
 )  # fmt: skip
 def cancellation(evidence: Evidence) -> Iterator[Hypothesis]:
     """Every cancelling step, the smallest region first."""
@@ -33,9 +36,9 @@ def cancellation(evidence: Evidence) -> Iterator[Hypothesis]:
 
 
 def _hypotheses(evidence: Evidence, step: Step) -> Iterator[Hypothesis]:
-    condition = magnified(evidence, step, CONDITION)
+    condition = magnified(evidence, step, _least(evidence))
     operands = [i for i in step.inputs if evidence.inexact(i).any()]
-    if not condition.size or not operands:
+    if not condition.size or not operands or any(evidence.lost(i).any() for i in operands):
         return
     needed = needed_for(evidence.trace, operands)
     region = Region(tuple(s.id for s in evidence.steps if s.id in needed))
@@ -48,3 +51,9 @@ def _hypotheses(evidence: Evidence, step: Step) -> Iterator[Hypothesis]:
         "or compute its operands in a wider format.",
         {"condition_number": float(np.max(condition)), "cancels": step.id, "operands": operands},
     )  # fmt: skip
+
+
+def _least(evidence: Evidence) -> float:
+    """The smallest condition number that counts."""
+    problem = evidence.problem
+    return min(CONDITION, max(2.0, problem.limit)) if problem.unit_name == "ULP" else CONDITION

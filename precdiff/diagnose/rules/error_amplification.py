@@ -2,7 +2,7 @@
 
 exp(y ln x) is the classic: one ulp of the argument is |y ln x| ulps of the result. Evidence: steps that carry the error
 feed a function whose condition number exceeds 2 where the error passes. Proof: those steps, and all on the way to the
-function, in the next wider format, read unrounded.
+function, in the next wider format, read unrounded; where that is too little (1 + 1e-25 is 1 in fp64 as well), exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _hypotheses(evidence: Evidence, step: Step, all_born: list[str]) -> Iterator
     region = way(evidence, born, step)
     names = ", ".join(evidence.trace.step(id).source.name or id for id in region.steps)
     yield Hypothesis(
-        step.id, region, born, ({region: Change("format", target, "wide")},),
+        step.id, region, born, ({region: Change("format", target, "wide")}, {region: Change("exact", exit="wide")}),
         f"Compute {names} in {target} and hand the unrounded value to {step.op}.",
         {"condition_max": float(np.max(condition)), "condition_median": float(np.median(condition))},
     )  # fmt: skip

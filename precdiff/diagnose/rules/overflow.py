@@ -1,18 +1,20 @@
 """overflow: a step's exact value is beyond its format's largest number while the output is representable.
 
 Proof: the overflowing steps with unbounded exponent (precision kept), read unrounded; where the precision kept is
-itself too little (a huge offset absorbs the signal), the same steps with their cones exactly.
+itself too little (a huge offset absorbs the signal), the same steps with their cones exactly. An infinity in place of
+a number cannot be made good downstream: where more went wrong after it, the smallest region around it, exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
-from precdiff.diagnose.widening import reader
+from precdiff.diagnose.widening import cones_around, reader
 from precdiff.machine.realarray import FINITE, NEGATIVE_INFINITY, POSITIVE_INFINITY
 from precdiff.ops import OPS, Elementwise
 from precdiff.trace import Change, Region, Step, needed_for
@@ -55,8 +57,13 @@ def overflow(evidence: Evidence) -> Iterator[Hypothesis]:
         where = _overflowing(evidence, step, steps)
         if (where & evidence.touched(step.id)).any():
             steps[step.id] = where
-    if steps:
-        yield _hypothesis(evidence, list(steps), next(iter(steps.values())))
+    if not steps:
+        return
+    found = _hypothesis(evidence, list(steps), next(iter(steps.values())))
+    yield found
+    if (evidence.lost(found.born_at[0]) & evidence.touched(found.born_at[0])).any():
+        for region in cones_around(evidence, list(steps)):
+            yield replace(found, step=region.steps[-1], region=region, changes=({region: Change("exact")},))
 
 
 def _hypothesis(evidence: Evidence, ids: list[str], where: np.ndarray) -> Hypothesis:

@@ -1,18 +1,20 @@
 """underflow_ftz: a non-zero exact intermediate is stored as zero, flushed, or as a subnormal that lost its digits.
 
 Evidence: |exact| below the smallest normal number and a relative error above the unit roundoff. Proof: subnormals kept
-where the profile flushes them; else unbounded exponent below (precision kept), read unrounded.
+where the profile flushes them; else unbounded exponent below (precision kept), read unrounded. Where the error is born
+in such a step but more went wrong after it, the smallest region around it, exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
-from precdiff.diagnose.widening import reader
+from precdiff.diagnose.widening import cones_around, reader
 from precdiff.machine import MpMachine, RealArray
 from precdiff.machine.realarray import FINITE
 from precdiff.reference.restrict import is_elementwise, isolated, restricted
@@ -53,16 +55,23 @@ def underflow_ftz(evidence: Evidence) -> Iterator[Hypothesis]:
     steps = [s for s in evidence.steps if (_underflowing(evidence, s.id) & evidence.touched(s.id)).any()]
     if not steps:
         return
-    ids = [s.id for s in steps]
-    region = Region(_reaching(evidence, ids))
-    first = steps[0]
+    found = _hypothesis(evidence, [s.id for s in steps])
+    yield found
+    if set(evidence.born_at()) & set(found.born_at):
+        for region in cones_around(evidence, found.born_at):
+            yield replace(found, step=region.steps[-1], region=region, changes=({region: Change("exact")},))
+
+
+def _hypothesis(evidence: Evidence, ids: list[str]) -> Hypothesis:
+    alone, region = Region(tuple(ids)), Region(_reaching(evidence, ids))
+    first = evidence.trace.step(ids[0])
     mask = _underflowing(evidence, first.id)
     smallest = np.abs(evidence.locals_[first.id].values.hi[mask])
-    yield Hypothesis(
+    return Hypothesis(
         reader(evidence, region.steps), region, ids,
         (
-            {Region(tuple(ids)): Change("subnormals", "keep")},
-            {Region(tuple(ids)): Change("exponent", "unbounded", "wide")},
+            {alone: Change("subnormals", "keep")},
+            {alone: Change("exponent", "unbounded", "wide")},
             {region: Change("exponent", "unbounded", "wide")},
         ),
         f"Keep {first.source.name or first.id} in range: scale its operands up, or compute it in a wider format.",
