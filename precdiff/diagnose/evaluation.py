@@ -10,9 +10,12 @@ import mpmath
 
 from precdiff.diagnose.judgement import Judgement
 from precdiff.formats import Format, get_format, hex_bits, signed_ulp_error
-from precdiff.machine import RealArray
+from precdiff.machine import BallMachine, RealArray
 from precdiff.machine.realarray import FINITE
-from precdiff.trace import Step
+from precdiff.trace import Step, evaluate
+
+#: enough for any 20 digits unless a step cancels 300 bits; then fewer digits are shown
+_DIGITS_BITS = 400
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,13 @@ class EvaluatedStep:
 
 
 def evaluated_steps(judgement: Judgement, digits: int = 20) -> list[EvaluatedStep]:
-    """Every step of a scalar trace."""
-    return [_row(judgement, step, digits) for step in judgement.trace.steps]
+    """Every step of a scalar trace; the exact values are shown from balls, whose digits all count."""
+    machine = BallMachine(_DIGITS_BITS)
+    balls = evaluate(judgement.trace, machine)
+    return [_row(judgement, step, decimal(machine.reals(balls[step.id]), digits)) for step in judgement.trace.steps]
 
 
-def _row(judgement: Judgement, step: Step, digits: int) -> EvaluatedStep:
+def _row(judgement: Judgement, step: Step, exact: str) -> EvaluatedStep:
     trace, format = judgement.trace, get_format(step.format)
     value, total, local = trace.values[step.id], judgement.totals[step.id].values, judgement.locals_[step.id].values
     own, whole = _error(value, local, format), _error(value, total, format)
@@ -51,7 +56,7 @@ def _row(judgement: Judgement, step: Step, digits: int) -> EvaluatedStep:
         step.id,
         step.op,
         step.inputs,
-        decimal(total, digits),
+        exact,
         float(value),
         hex_bits(value, format),
         own,
@@ -69,7 +74,9 @@ def _error(value: Any, exact: RealArray, format: Format) -> float | None:
 
 
 def decimal(exact: RealArray, digits: int = 20) -> str:
-    """A scalar RealArray as a decimal of that many significant digits (the pair holds about 31)."""
+    """A scalar RealArray as a decimal of that many significant digits, fewer where the radius allows no more."""
+    if exact.kind == FINITE and exact.radius > 0 and exact.hi != 0:
+        digits = max(1, min(digits, int(-math.log10(float(exact.radius) / abs(float(exact.hi))))))
     if exact.kind != FINITE:
         return {1: "inf", 2: "-inf", 3: "nan"}.get(int(exact.kind), "undecided")
     with mpmath.workprec(120):

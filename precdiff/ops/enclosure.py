@@ -66,12 +66,17 @@ def special_points(pairs: tuple[Pair, ...], points: np.ndarray, pole: np.ndarray
 def increasing(
     host: Host, bound: float, low: float = -np.inf, high: float = np.inf, pole: float = np.nan
 ) -> Callable[[Pair], Pair]:
-    """Twin of an increasing function with values in [low, high], infinite at `pole`, NaN outside its domain."""
+    """Twin of an increasing function with values in [low, high], infinite at `pole`, NaN outside its domain.
+
+    Where it takes 0 to 0 (sqrt, tanh, expm1 ...) it does so exactly.
+    """
 
     def enclose(x: Pair) -> Pair:
         with np.errstate(all="ignore"):
             at_lo, at_hi = host(x[0]), host(x[1])
-            pair = np.maximum(lower(at_lo, bound), low), np.minimum(upper(at_hi, bound), high)
+            low_end = np.where((x[0] == 0) & (at_lo == 0), at_lo, lower(at_lo, bound))
+            high_end = np.where((x[1] == 0) & (at_hi == 0), at_hi, upper(at_hi, bound))
+            pair = np.maximum(low_end, low), np.minimum(high_end, high)
             pair = unknown(pair, ((x[0] == pole) | (x[1] == pole)) & (x[0] < x[1]))
             outside = np.isnan(at_lo) & np.isnan(at_hi)
             return settle(pair, at_lo, special_points((x,), at_lo, x[0] == pole) | outside)

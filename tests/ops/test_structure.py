@@ -125,3 +125,19 @@ def test_a_decision_the_truth_would_take_otherwise_is_named():
 def test_errors_name_the_op_and_what_is_allowed(function, inputs, message):
     with pytest.raises(KernelError, match=message):
         run(function, **inputs)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "expm1", "log1p", "tanh", "erf"])
+def test_zero_goes_to_zero_exactly(name):
+    made = run(lambda x: getattr(ops, name)(x), x=np.float16([0.0, -0.0]))
+    found = total(made.trace)[name].values
+    assert found.hi.tolist() == [0.0, 0.0] and found.radius.tolist() == [0.0, 0.0]
+
+
+def test_every_shown_digit_is_right():
+    shown = {row.op: row.exact for row in api.evaluate("exp(y*log(x))", {"x": "0.1", "y": "-4"}).rows}
+    with mpmath.workdps(40):
+        log = mpmath.log(mpmath.mpf(float(np.float16(0.1))))
+        exact = {"log": log, "mul": -4 * log, "exp": mpmath.exp(-4 * log)}
+        for op, value in exact.items():
+            assert abs(mpmath.mpf(shown[op]) / value - 1) < mpmath.mpf(10) ** -19
