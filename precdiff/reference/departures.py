@@ -44,7 +44,7 @@ def _flushed_inputs(trace: Trace, step: Step) -> np.ndarray | float:
         return 0.0
     with np.errstate(all="ignore"):
         whole, rest = _result(step, arrays), _result(step, flushed)
-        change = np.abs(whole - rest) + 2.0**-50 * np.abs(whole)
+        change = np.where(whole == rest, 0.0, np.abs(whole - rest) + 2.0**-50 * np.abs(whole))
     return np.where(np.isnan(change), np.inf, change)
 
 
