@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from precdiff.device.orders import order_from_json
 from precdiff.errors import PrecDiffError, UnknownNameError
 
 KINDS = (
@@ -54,6 +55,8 @@ class Change:
             raise UnknownNameError("change", self.kind, KINDS)
         if self.exit not in ("declared", "wide"):
             raise PrecDiffError(f"change {self.kind}: exit is {self.exit!r}; allowed are 'declared' and 'wide'")
+        if self.kind == "order" and isinstance(self.value, Mapping):
+            object.__setattr__(self, "value", order_from_json(self.value))
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON."""

@@ -50,7 +50,8 @@ class RecordingMachine:
         """Enter a kernel input."""
         if name in self.trace.values:
             raise KernelError(f"two inputs are called {name!r}")
-        tensor = self.inner.tensor(values, format)
+        # a copy: the caller may write to its array later
+        tensor = self.inner.tensor(np.array(values), format)
         self.trace.inputs[name] = name
         self._uses[name] = 1
         return self._keep(tensor, name)

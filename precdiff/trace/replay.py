@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+
+import numpy as np
 
 from precdiff.device import DeviceProfile
 from precdiff.errors import PrecDiffError
@@ -44,14 +46,22 @@ def replay(trace: Trace, changes: Changes, profile: DeviceProfile | None = None)
     raise PrecDiffError("no rung of the reference settled the replay")
 
 
-def _placed(trace: Trace, changes: Changes) -> dict[str, Change]:
-    placed: dict[str, Change] = {}
-    for where, change in changes.items():
+@dataclass(frozen=True)
+class _Placed:
+    """A step's change, and the number of the region it shares with others."""
+
+    change: Change
+    region: int
+
+
+def _placed(trace: Trace, changes: Changes) -> dict[str, _Placed]:
+    placed: dict[str, _Placed] = {}
+    for number, (where, change) in enumerate(changes.items()):
         for step in where.steps if isinstance(where, Region) else (where,):
             trace.step(step)
             if step in placed:
                 raise PrecDiffError(f"step {step!r} is in two changes; join them or take one away")
-            placed[step] = change
+            placed[step] = _Placed(change, number)
     return placed
 
 
@@ -71,12 +81,12 @@ class _Replay:
     """One pass at one rung. `inner` holds the regions' own tensors, `outer` what the rest of the trace reads."""
 
     def __init__(
-        self, trace: Trace, changes: Mapping[str, Change], rung: tuple[Machine, bool], profile: DeviceProfile | None
+        self, trace: Trace, changes: Mapping[str, _Placed], rung: tuple[Machine, bool], profile: DeviceProfile | None
     ) -> None:
         self.trace = trace
         self.changes = changes
         self.ideal, self.last = rung
-        self.base = EmulatedMachine(profile or trace.profile)
+        self.base = EmulatedMachine(profile or trace.profile, np.random.default_rng(trace.seed))
         self.rerun_all = profile is not None
         self.inner: dict[str, Tensor] = {}
         self.outer: dict[str, Tensor] = {}
@@ -92,9 +102,8 @@ class _Replay:
         return dataclasses.replace(self.trace, values=values, profile=self.base.profile)
 
     def _step(self, step: Step) -> None:
-        change = self.changes.get(step.id)
-        if change is not None:
-            self._changed(step, change)
+        if step.id in self.changes:
+            self._changed(step, self.changes[step.id].change)
         elif any(self._wide(i) for i in step.inputs):
             self._reads_wide(step)
         elif self.rerun_all or any(i in self.outer for i in step.inputs):
@@ -103,7 +112,7 @@ class _Replay:
     def _changed(self, step: Step, change: Change) -> None:
         made = rule(change, step, self.base)
         machine = made.machine or self.ideal
-        inputs = made.operands(step, [self._inside(i, machine) for i in step.inputs])
+        inputs = made.operands(step, [self._inside(i, machine, self.changes[step.id].region) for i in step.inputs])
         result = machine.apply(OPS[step.op], inputs, made.params(step), made.format or get_format(step.format))
         result = made.result(step, result)
         self.inner[step.id] = result
@@ -115,25 +124,30 @@ class _Replay:
         declared.
         """
         machine = next(self.inner[i].machine for i in step.inputs if self._wide(i))
-        inputs = [self._inside(i, machine) for i in step.inputs]
+        inputs = [self._inside(i, machine, -1) for i in step.inputs]
         result = machine.apply(OPS[step.op], inputs, step.params, get_format(step.format))
         self.outer[step.id] = self._lowered(step, result)
 
     def _wide(self, tensor: str) -> bool:
-        return tensor in self.changes and self.changes[tensor].exit == "wide"
+        return tensor in self.changes and self.changes[tensor].change.exit == "wide"
 
     def _leaves(self, step: str) -> bool:
-        outside = any(reader not in self.changes for reader in self.readers.get(step, ()))
-        return outside or step in self.trace.outputs.values() or not self.readers.get(step)
+        """Whether anything outside the step's region reads it, or nothing at all does."""
+        readers = self.readers.get(step, ())
+        inside = all(r in self.changes and self.changes[r].region == self.changes[step].region for r in readers)
+        return not (readers and inside) or step in self.trace.outputs.values()
 
     def _value(self, tensor: str) -> Tensor:
         return self.outer[tensor] if tensor in self.outer else recorded(self.trace, tensor, self.base)
 
-    def _inside(self, tensor: str, machine: Machine) -> Tensor:
-        """A region's operand: the region's own unrounded tensor, or an outer value entered exactly."""
+    def _inside(self, tensor: str, machine: Machine, region: int) -> Tensor:
+        """An operand of a region: its own unrounded tensor or that of a wide exit, else an outer value exactly."""
         mine = self.inner.get(tensor)
-        if mine is not None and (mine.machine is machine or _same_kind(mine.machine, machine)):
+        shared = mine is not None and (self._wide(tensor) or self.changes[tensor].region == region)
+        if mine is not None and shared and (mine.machine is machine or _same_kind(mine.machine, machine)):
             return mine
+        if mine is not None and tensor not in self.outer:
+            self.outer[tensor] = self._lowered(self.trace.step(tensor), mine)
         value = self._value(tensor)
         return machine.tensor(value.planes[0], value.format)
 
@@ -142,16 +156,19 @@ class _Replay:
         declared = get_format(step.format)
         rounding = self.base.profile.rounding(declared, step.op) if declared.is_float else Rounding("fp64")
         if not tensor.machine.ideal:
-            return self.base.tensor(_narrowed(tensor, declared, rounding), declared)
-        values, decided = tensor.machine.reals(tensor).rounded(rounding)
+            return self.base.tensor(self._narrowed(tensor, declared, rounding), declared)
+        values, decided = tensor.machine.reals(tensor).rounded(rounding, self.base.rng)
         if not (decided.all() or self.last):
             raise _UndecidedError
+        if not declared.is_float:
+            # a boundary has no middle for booleans and integers: the device's choice stands
+            values = np.where(decided, values, self.trace.values[step.id])
         return self.base.tensor(values.astype(declared.carrier), declared)
 
-
-def _narrowed(tensor: Tensor, declared: Format, rounding: Rounding) -> Any:
-    values = tensor.planes[0]
-    return values if tensor.format == declared or not declared.is_float else round_array(values, rounding)
+    def _narrowed(self, tensor: Tensor, declared: Format, rounding: Rounding) -> np.ndarray:
+        values = tensor.planes[0]
+        kept = tensor.format == declared or not declared.is_float
+        return values if kept else round_array(values, rounding, self.base.rng)
 
 
 def _same_kind(one: Machine, other: Machine) -> bool:

@@ -93,7 +93,8 @@ def _direction(value: Any, step: Step, base: EmulatedMachine) -> Rule:
 
 
 def _overflow(value: Any, step: Step, base: EmulatedMachine) -> Rule:
-    return Rule(_with(base, overflow=value))
+    touched = dict.fromkeys([*base.profile.saturated_formats.value, step.format])
+    return Rule(_with(base, overflow=value, saturated_formats=tuple(touched)))
 
 
 def _subnormals(value: Any, step: Step, base: EmulatedMachine) -> Rule:
@@ -158,6 +159,8 @@ def _drop_term(value: Any, step: Step, base: EmulatedMachine) -> Rule:
 
 def _without(step: Step, x: Tensor, index: int) -> Tensor:
     axis = x.ndim - 1 if step.op == "matmul" else axes_of(x.shape, step.params.get("axis"))[-1]
+    if not -x.shape[axis] <= index < x.shape[axis]:
+        raise PrecDiffError(f"change drop_term: step {step.id!r} has {x.shape[axis]} terms; found index {index}")
     plane = x.planes[0].copy()
     np.moveaxis(plane, axis, 0)[index] = 0
     return Tensor((plane,), x.format, x.machine)
