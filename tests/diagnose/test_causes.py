@@ -80,6 +80,10 @@ FAULTS = [
     Fault("reduce_sum", {"x": "constant(1,shape=(4096,))"}, "fp16", "stagnation", "sum", ["sum"]),
     Fault("reduce_sum", {"x": "uniform(0,1,shape=(2,8192))"}, "fp16", "stagnation", "sum", ["sum"]),
     Fault("reduce_sum", {"x": "uniform(0,1,shape=(2,2048))"}, "bf16", "stagnation", "sum", ["sum"]),
+    # an accumulator of eleven bits for 1,024 terms that do not stagnate
+    Fault("softmax", {"x": "normal(0,0.5,shape=(8,1024))"}, "fp16", "intermediate_too_narrow", "sum", ["sum"]),
+    # no wider format to prove it by: exactly, then
+    Fault("log(1+exp(x))", {"x": "-20"}, "fp64", "error_amplification", "log", ["add"]),
 ]  # fmt: skip
 
 

@@ -36,14 +36,14 @@ def error_amplification(evidence: Evidence) -> Iterator[Hypothesis]:
 def _hypotheses(evidence: Evidence, step: Step, all_born: list[str]) -> Iterator[Hypothesis]:
     before = needed_for(evidence.trace, step.inputs)
     born = [id for id in all_born if id in before]
-    target = wider(evidence.format(born[-1])) if born else None
-    condition = magnified(evidence, step, AMPLIFIES) if target else np.zeros(0)
+    condition = magnified(evidence, step, AMPLIFIES) if born else np.zeros(0)
     if not condition.size:
         return
-    region = way(evidence, born, step)
+    region, target = way(evidence, born, step), wider(evidence.format(born[-1]))
+    widened = ({region: Change("format", target, "wide")},) if target else ()
     names = ", ".join(evidence.trace.step(id).source.name or id for id in region.steps)
     yield Hypothesis(
-        step.id, region, born, ({region: Change("format", target, "wide")}, {region: Change("exact", exit="wide")}),
-        f"Compute {names} in {target} and hand the unrounded value to {step.op}.",
+        step.id, region, born, (*widened, {region: Change("exact", exit="wide")}),
+        f"Compute {names} in {target or 'a wider format'} and hand the unrounded value to {step.op}.",
         {"condition_max": float(np.max(condition)), "condition_median": float(np.median(condition))},
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 Evidence: steps that carry the error, or leave the range, have a narrower format than the result (a constant or cast in
 fp16 inside fp32 arithmetic), or than the arithmetic on both sides of them (an fp32 value stored in fp16 and widened
-again). Proof: those steps in the format around them, read unrounded.
+again); or a sum is accumulated in fewer bits than fp32's. Proof: those steps in the format around them, read
+unrounded; the sum with the next wider accumulator.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from collections.abc import Iterator
 
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.rule import Hypothesis, cause_rule
-from precdiff.diagnose.widening import reader
+from precdiff.diagnose.widening import reader, wider
 from precdiff.formats import Format
+from precdiff.reference import accumulator, length
 from precdiff.trace import Change, Region, Step
+
+#: significand bits of the accumulator that devices have for long sums, fp32's
+FULL = 24
 
 
 @cause_rule(
@@ -27,6 +32,21 @@ def intermediate_too_narrow(evidence: Evidence) -> Iterator[Hypothesis]:
     narrow = [id for id, format in around.items() if evidence.format(id).p < format.p]
     if narrow:
         yield _hypothesis(evidence, narrow, max((around[id] for id in narrow), key=lambda f: f.p).name)
+    yield from _accumulators(evidence)
+
+
+def _accumulators(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Sums and products of matrices among the steps that carry the error, with the next wider accumulator."""
+    born = evidence.born_at()
+    for step in (s for s in evidence.steps if s.id in born and s.op in ("sum", "matmul")):
+        own = accumulator(evidence.trace, step)
+        target = wider(own)
+        if target is not None and own.p < FULL:
+            yield Hypothesis(
+                step.id, Region((step.id,)), [step.id], ({step.id: Change("accumulator", target)},),
+                f"Accumulate {step.source.name or step.id} in {target}.",
+                {"accumulator": own.name, "needed": target, "terms": length(evidence.trace, step)},
+            )  # fmt: skip
 
 
 def _around(evidence: Evidence, step: Step) -> Format:
