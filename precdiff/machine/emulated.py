@@ -24,6 +24,9 @@ from precdiff.ops.integers import saturated, wrapped
 from precdiff.ops.op import Elementwise, Reduction
 from precdiff.rounding import Rounding, arithmetic, round_array, round_exact, round_integer
 
+#: operations on the sign bit alone, also of a NaN (IEEE 754-2019, 5.5.1)
+_SIGN_BIT = ("neg", "abs", "copysign")
+
 
 class EmulatedMachine(Machine):
     """The device `profile` describes; `rng` is needed for stochastic rounding only."""
@@ -45,14 +48,15 @@ class EmulatedMachine(Machine):
     def elementwise(self, op: Elementwise, inputs: Sequence[Tensor], format: Format) -> Planes:
         arrays = [self._read(t) for t in inputs]
         if op.exact:
-            return (self._exact(op, arrays, format),)
+            exact = self._exact(op, arrays, format)
+            return (exact if op.name in _SIGN_BIT else _one_nan(exact),)
         _require_float(op.name, format)
         rounding = self.profile.rounding(format, op.name)
         if op.name == "fma" and not self.profile.fused_multiply_add.value:
-            return (self._separate(arrays, rounding),)
+            return (_one_nan(self._separate(arrays, rounding)),)
         if op.rounded is not None:
-            return (op.rounded(*arrays, rounding, self.rng),)
-        return (self._function(op, arrays, [t.format for t in inputs], rounding),)
+            return (_one_nan(op.rounded(*arrays, rounding, self.rng)),)
+        return (_one_nan(self._function(op, arrays, [t.format for t in inputs], rounding)),)
 
     def integers(self, name: str, inputs: Sequence[Tensor], format: Format) -> Planes:
         arrays = [t.planes[0] for t in inputs]
@@ -110,7 +114,7 @@ class EmulatedMachine(Machine):
             chosen = np.take_along_axis(values, np.argmax(zeros, axis=-1)[..., np.newaxis], axis=-1)[..., 0]
         else:
             chosen = np.where(np.any(zeros & ~np.signbit(values), axis=-1), np.abs(largest), largest)
-        return np.where(largest == 0, chosen, largest).astype(values.dtype)
+        return _one_nan(np.where(largest == 0, chosen, largest).astype(values.dtype))
 
     def contract(self, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format) -> Planes:
         if inputs[0].format.kind == "int":
@@ -131,7 +135,7 @@ class EmulatedMachine(Machine):
 
     def _deliver(self, values: np.ndarray, format: Format, to: Format) -> np.ndarray:
         """Values on their way into or out of the accumulator."""
-        return values if format == to else round_array(values, self.profile.rounding(to, "cast"), self.rng)
+        return _one_nan(values if format == to else round_array(values, self.profile.rounding(to, "cast"), self.rng))
 
     def convert(self, x: Tensor, params: Mapping[str, Any], format: Format) -> Planes:
         rounding = self.profile.rounding(format, "cast")
@@ -170,6 +174,13 @@ def _integer_product(inputs: Sequence[Tensor], accumulator: Format, format: Form
     if accumulator == format:
         return total
     return round_array(total.astype(np.float64), Rounding(format)) if format.is_float else total.astype(format.carrier)
+
+
+def _one_nan(values: np.ndarray) -> np.ndarray:
+    """NaN results have one code: their sign and payload are the host's choice (x86 sets the sign, ARM does not)."""
+    values = np.asarray(values)
+    nan = np.isnan(values)
+    return np.where(nan, values.dtype.type(np.nan), values) if nan.any() else values
 
 
 def _require_float(op: str, format: Format) -> None:
