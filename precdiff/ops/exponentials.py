@@ -20,7 +20,8 @@ _LN_2, _LN_10 = math.log(2.0), math.log(10.0)
 
 
 def _exp2_ball(x: Any) -> Any:
-    return type(x)(2) ** x
+    """Exact at integers, whatever the exponent."""
+    return type(x)((1, x.unique_fmpz())) if x.is_exact() and x.is_integer() else type(x)(2) ** x
 
 
 def _exp2_mp(m: Any, x: Any) -> Any:
