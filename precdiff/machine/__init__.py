@@ -3,6 +3,7 @@
 from precdiff.machine.ball import BallMachine
 from precdiff.machine.doubledouble import DoubleDoubleMachine
 from precdiff.machine.emulated import EmulatedMachine
+from precdiff.machine.host import HostMachine
 from precdiff.machine.interval import IntervalMachine
 from precdiff.machine.machine import Machine
 from precdiff.machine.mp import MpMachine
@@ -13,6 +14,7 @@ __all__ = [
     "BallMachine",
     "DoubleDoubleMachine",
     "EmulatedMachine",
+    "HostMachine",
     "IntervalMachine",
     "Machine",
     "MpMachine",

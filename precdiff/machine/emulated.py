@@ -56,7 +56,7 @@ class EmulatedMachine(Machine):
             return (_one_nan(self._separate(arrays, rounding)),)
         if op.rounded is not None:
             return (_one_nan(op.rounded(*arrays, rounding, self.rng)),)
-        return (_one_nan(self._function(op, arrays, [t.format for t in inputs], rounding)),)
+        return (_one_nan(self.function(op, arrays, [t.format for t in inputs], rounding)),)
 
     def integers(self, name: str, inputs: Sequence[Tensor], format: Format) -> Planes:
         arrays = [t.planes[0] for t in inputs]
@@ -68,9 +68,10 @@ class EmulatedMachine(Machine):
         product = arithmetic.multiply(arrays[0], arrays[1], rounding, self.rng)
         return arithmetic.add(product, arrays[2], rounding, self.rng)
 
-    def _function(
+    def function(
         self, op: Elementwise, arrays: Sequence[np.ndarray], formats: Sequence[Format], rounding: Rounding
     ) -> np.ndarray:
+        """An elementary function of carriers of `formats`."""
         approximation = self.profile.approximations.value.get(op.name)
         if approximation is not None:
             return np.asarray(approximation(arrays, rounding))

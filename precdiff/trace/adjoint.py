@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.device import get_profile
 from precdiff.formats import get_format
-from precdiff.machine import EmulatedMachine, Tensor
+from precdiff.machine import HostMachine, Machine, Tensor
 from precdiff.ops import OPS, Op, broadcast_to, cast, reshape, sum_
 from precdiff.trace.step import Step, Trace
 
@@ -31,7 +30,7 @@ def sweep(trace: Trace, values: Mapping[str, np.ndarray], seeds: Mapping[str, np
 
     `values`: fp64 values at which to differentiate, by tensor id; `seeds`: cotangents of outputs, by tensor id.
     """
-    machine = EmulatedMachine(get_profile("ieee"))
+    machine = HostMachine()
     tensors = {id: _enter(machine, values[id], trace.formats[id]) for id in trace.values}
     cotangents = {id: machine.tensor(seed, get_format("fp64")) for id, seed in seeds.items()}
     for step in reversed(trace.steps):
@@ -40,7 +39,7 @@ def sweep(trace: Trace, values: Mapping[str, np.ndarray], seeds: Mapping[str, np
     return {id: t.planes[0] for id, t in cotangents.items()}
 
 
-def _enter(machine: EmulatedMachine, values: np.ndarray, format: str) -> Tensor:
+def _enter(machine: Machine, values: np.ndarray, format: str) -> Tensor:
     kept = get_format(format) if not get_format(format).is_float else get_format("fp64")
     return machine.tensor(np.asarray(values).astype(kept.carrier), kept)
 
