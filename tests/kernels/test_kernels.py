@@ -23,7 +23,8 @@ GOOD = [name for name, row in KERNELS.items() if "known bad form" not in (row.fu
 
 #: (kernel, format) that fails its limit on its example, as its docstring says
 FINDINGS = {
-    *((name, format) for name in ("softmax", "layernorm", "reduce_sum") for format in FLOATS),
+    *((name, format) for name in ("softmax", "layernorm") for format in FLOATS),
+    ("reduce_sum", "bf16"),
     *((name, "fp32") for name in ("gelu", "gelu_tanh", "softmax_backward")),
 }
 
@@ -57,7 +58,7 @@ def test_a_correct_kernel_passes_or_says_what_is_found(name, format):
         ("softmax_backward", "fp32", {"accumulated_rounding"}),
         ("softmax", "fp32", {"error_amplification"}),
         ("layernorm", "fp32", {"cancellation", "accumulated_rounding"}),
-        ("reduce_sum", "fp16", {"stagnation"}),
+        ("reduce_sum", "bf16", {"stagnation"}),
     ],
 )
 def test_what_is_found_is_proven(name, format, causes):
