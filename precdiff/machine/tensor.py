@@ -6,14 +6,25 @@ declared format and its machine; it must not know how anything is rounded. Opera
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from precdiff import ops
 from precdiff.errors import KernelError
 from precdiff.formats import Format
+
+_CHOOSE = "Use where(condition, a, b), or decide(condition) for a single one."
+_ADVICE = "use the functions of precdiff.ops, which every machine knows"
+
+#: numpy's ufunc of each operator
+_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "add": ops.add, "subtract": ops.sub, "multiply": ops.mul, "divide": ops.div, "power": ops.power,
+    "matmul": ops.matmul, "equal": ops.eq, "not_equal": ops.ne, "less": ops.lt, "less_equal": ops.le,
+    "greater": ops.gt, "greater_equal": ops.ge,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +35,6 @@ class Tensor:
     format: Format
     machine: Any
     id: str = ""
-
-    # numpy must not take over `array * tensor`
-    __array_ufunc__ = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,11 +67,34 @@ class Tensor:
     def __bool__(self) -> bool:
         raise KernelError(
             "a kernel branched on a tensor: its value differs between number systems, so one source would take "
-            "different paths. Use where(condition, a, b)."
+            f"different paths. {_CHOOSE}"
         )
 
+    def __float__(self) -> NoReturn:
+        raise KernelError(
+            "a kernel took a tensor for a number: its value differs between number systems. Functions of math are in "
+            f"precdiff.ops, too. {_CHOOSE}"
+        )
+
+    def __int__(self) -> NoReturn:
+        self.__float__()
+
+    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it never returns
+        self.__float__()
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise KernelError("numpy was called on a Tensor; use the functions of precdiff.ops, which every machine knows")
+        raise KernelError(f"numpy was called on a Tensor; {_ADVICE}")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # an operator with a numpy scalar or array on its left arrives here
+        op = _OPERATORS.get(ufunc.__name__)
+        if op is None or method != "__call__" or kwargs:
+            raise KernelError(f"numpy.{ufunc.__name__} was called on a Tensor; {_ADVICE}")
+        # numpy makes its own scalars arrays without axes
+        return op(*(i[()] if isinstance(i, np.ndarray) and i.ndim == 0 else i for i in inputs))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise KernelError("tensors are immutable; write x = ops.update(x, index, value)")
