@@ -33,12 +33,13 @@ _FAR = 20_000
 
 def _remainder(x: Any, y: Any) -> Any:
     """glibc's steps, each exact: reduce by 2y, then take y away at most twice."""
-    size, divisor = np.abs(x), np.abs(y)
-    rest = np.fmod(size, 2.0 * divisor)
-    # rest > divisor / 2, asked so that nothing underflows; half of the smallest subnormal is not a number
-    once = rest - divisor
-    twice = np.where(once >= divisor - once, once - divisor, once)
-    rest = np.where(rest > divisor - rest, twice, rest)
+    with np.errstate(all="ignore"):
+        size, divisor = np.abs(x), np.abs(y)
+        rest = np.fmod(size, 2.0 * divisor)
+        # rest > divisor / 2, asked so that nothing underflows; half of the smallest subnormal is not a number
+        once = rest - divisor
+        twice = np.where(once >= divisor - once, once - divisor, once)
+        rest = np.where(rest > divisor - rest, twice, rest)
     return np.where(np.signbit(x), -rest, rest)
 
 

@@ -219,20 +219,3 @@ def test_intervals_of_every_width_hold_what_is_inside(name):
     if name != "tan":
         assert np.count_nonzero(extremes) > 1000 and np.count_nonzero(~extremes) > 1000
         assert (hi - lo)[~extremes].max() < 2
-
-
-def test_vjps_are_the_derivatives():
-    """Against differences of fp64 at points where every function is smooth."""
-    x, y = np.array([0.3, 0.55, 0.8]), np.array([1.7, 0.4, 0.9])
-    machine, row = EmulatedMachine(get_profile("ieee")), get_format("fp64")
-    one = machine.tensor(np.ones(3), row)
-    for name in [*truth.FUNCTIONS, "fmod", "remainder", "copysign", "fmin", "fmax"]:
-        op = OPS[name]
-        points = [x + (1.5 if name == "acosh" else 0)] if name in truth.UNARY else [x, y]
-        tensors = [machine.tensor(p, row) for p in points]
-        gradients = op.vjp(one, op(*tensors), *tensors)
-        for i, gradient in enumerate(gradients):
-            ends = [op.host(*(p + side * 1e-6 * (j == i) for j, p in enumerate(points))) for side in (-1, 1)]
-            np.testing.assert_allclose(
-                gradient.planes[0], (ends[1] - ends[0]) / 2e-6, rtol=1e-6, atol=1e-8, err_msg=name
-            )

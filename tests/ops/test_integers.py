@@ -28,6 +28,13 @@ def shifted(x, y):
     return x * 2**y if 0 <= y < 64 else 0
 
 
+def bitwise(x, y, of_digits):
+    """Digit by digit, base 2; the digit after the last repeats for ever, and is the sign."""
+    count = max(x.bit_length(), y.bit_length())
+    digits = [of_digits(x // 2**i % 2, y // 2**i % 2) for i in range(count + 1)]
+    return sum(d << i for i, d in enumerate(digits)) - (digits[-1] << (count + 1))
+
+
 #: what Python's integers give before they are reduced
 UNARY = {"neg": lambda x: 0 - x, "abs": lambda x: x if x > 0 else 0 - x, "bitwise_not": lambda x: -1 - x,
          "sign": lambda x: 0 if x == 0 else x // abs(x), "floor": lambda x: x, "round": lambda x: x}  # fmt: skip
@@ -35,15 +42,11 @@ BINARY = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
     "minimum": min, "maximum": max,
     "floor_divide": lambda x, y: divmod(x, y)[0] if y else 0, "floor_mod": lambda x, y: divmod(x, y)[1] if y else 0,
-    "bitwise_and": lambda x, y: sum(1 << i for i in range(70) if x >> i & 1 and y >> i & 1) - _far(x < 0 and y < 0),
-    "bitwise_or": lambda x, y: sum(1 << i for i in range(70) if x >> i & 1 or y >> i & 1) - _far(x < 0 or y < 0),
-    "bitwise_xor": lambda x, y: sum(1 << i for i in range(70) if x >> i & 1 != y >> i & 1) - _far((x < 0) != (y < 0)),
+    "bitwise_and": lambda x, y: bitwise(x, y, lambda a, b: a * b),
+    "bitwise_or": lambda x, y: bitwise(x, y, lambda a, b: a + b - a * b),
+    "bitwise_xor": lambda x, y: bitwise(x, y, lambda a, b: (a + b) % 2),
     "shift_left": shifted, "shift_right": lambda x, y: divmod(x, 2**y)[0] if 0 <= y < 200 else (-1 if x < 0 else 0),
 }  # fmt: skip
-
-
-def _far(negative):
-    return 2**70 if negative else 0
 
 
 def reduced(value, fmt):
