@@ -185,7 +185,7 @@ def _multiply(x: Planes, y: Planes) -> Planes:
     plain = (x[1] == 0) & (y[1] == 0) & ((np.abs(high) > 2.0**-960) | (x[0] == 0) | (y[0] == 0))
     # the products of radii may underflow, too
     exact = plain & (x[2] == 0) & (y[2] == 0)
-    own = np.where(exact, 0.0, _RELATIVE * ax * ay + _ABSOLUTE)
+    own = np.where(exact, 0.0, _RELATIVE * (ax * ay) + _ABSOLUTE)
     radius = ax * y[2] + ay * x[2] + x[2] * y[2] + own
     return _renormalised(high, error + cross, radius * _UP)
 
