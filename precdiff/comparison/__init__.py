@@ -4,13 +4,13 @@ Read result.py (what is said about a tensor), expected.py, elements.py (the defi
 compare.py.
 """
 
-from precdiff.comparison.compare import Compared, Identity, compare_tensor, overall, require_compared
+from precdiff.comparison.compare import Compared, Identity, compare_tensor, over_tensors, overall, require_compared
 from precdiff.comparison.elements import Conventions
 from precdiff.comparison.expected import FINITE, NAN, NEGATIVE_INF, POSITIVE_INF, UNDECIDED, ErrorKind, Expected
 from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
 from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
-from precdiff.comparison.standard import STANDARDS, Limits, Standard, get_standard
+from precdiff.comparison.standard import STANDARDS, Limits, Standard, check_limits, get_standard
 
 __all__ = [
     "FINITE",
@@ -35,9 +35,11 @@ __all__ = [
     "TensorComparison",
     "Verdict",
     "Worst",
+    "check_limits",
     "check_shapes",
     "compare_tensor",
     "get_standard",
+    "over_tensors",
     "overall",
     "pair",
     "require_compared",

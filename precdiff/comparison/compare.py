@@ -1,9 +1,9 @@
 """Compare one tensor with what was expected: metrics, verdict, worst elements, and which elements fail.
 
 What holds under every standard is here. A value that is not finite where the expected one rounded once is (or the
-reverse, or NaN against a number) is mismatched and fails; NaN against NaN is not compared; an element whose verdict
-would change within its reference's radius is undecided. Tensors are taken in chunks: memory stays a few MiB beyond
-the mask.
+reverse, or NaN against a number) is mismatched and fails; NaN against NaN agrees, but a tensor with nothing else in
+it was not compared; an element whose verdict would change within its reference's radius is undecided. Tensors are
+taken in chunks: memory stays a few MiB beyond the mask.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Comparison:
         self._metrics = [make(format) for _, make in METRICS.items()]
         self._worst = WorstElements(actual.shape)
         self._failing = np.zeros(actual.size, bool)
-        self._compared = self._excused = self._undecided = 0
+        self._compared = self._excused = self._undecided = self._nan_pairs = 0
         self._excused_ulp = self._needed = self._radius = 0.0
         self._factor = False
         self._hash = hashlib.sha256()
@@ -115,6 +115,7 @@ class _Comparison:
     def _count(self, elements: Elements, judgement: Judgement) -> None:
         skipped = 0 if elements.skipped is None else int(np.count_nonzero(elements.skipped))
         self._compared += len(elements) - skipped
+        self._nan_pairs += elements.nan_pairs
         self._undecided += int(np.count_nonzero(judgement.maybe))
         if isinstance(elements.slack, np.ndarray):
             self._radius = max(self._radius, float(elements.slack.max(initial=0.0)))
@@ -152,10 +153,11 @@ class _Comparison:
             return "fail"
         if over + self._undecided > allowed:
             return "undecided"
-        return "pass" if self._compared else "not_compared"
+        return "pass" if self._compared > self._nan_pairs else "not_compared"
 
     def _notes(self, beyond: int) -> dict[str, float]:
         notes = {"excused_max_ulp": self._excused_ulp} if self._excused else {}
+        notes |= {"nan_pairs": self._nan_pairs} if self._nan_pairs else {}
         if beyond:
             notes["needed_factor" if self._factor else "needed_limit"] = self._needed
         return notes
@@ -202,19 +204,28 @@ def _needed(elements: Elements, judgement: Judgement, beyond: Array) -> float:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict over several tensors: one failure fails, one doubt leaves undecided, nothing compared is no success.
+    """The verdict over several tensors: the worst of them, since what was not compared is no success.
 
-    >>> overall(["pass", "not_compared"]), overall([])
-    ('pass', 'not_compared')
+    >>> overall(["pass", "not_compared"]), overall(["pass"]), overall([])
+    ('not_compared', 'pass', 'not_compared')
     """
     found = set(verdicts)
-    order: tuple[Verdict, ...] = ("fail", "undecided", "pass")
+    order: tuple[Verdict, ...] = ("fail", "undecided", "not_compared", "pass")
     return next((verdict for verdict in order if verdict in found), "not_compared")
+
+
+def over_tensors(rows: Iterable[TensorComparison]) -> Verdict:
+    """The verdict over tensors: every output must have been compared; a step with nothing to compare says nothing."""
+    return overall(row.verdict for row in rows if row.role == "output" or row.verdict != "not_compared")
 
 
 def require_compared(rows: Iterable[TensorComparison]) -> None:
     """Raise where nothing at all was compared: that is trouble, never success."""
     rows = list(rows)
-    if overall(row.verdict for row in rows) == "not_compared":
-        found = ", ".join(f"{row.name or row.id} {row.shape}" for row in rows) or "no tensors"
-        raise NotComparableError(f"nothing was compared: {found}, all empty or NaN. Check that both sides hold data.")
+    if all(row.verdict == "not_compared" for row in rows):
+        found = ", ".join(f"{row.name or row.id} {row.shape} {_nothing(row)}" for row in rows) or "no tensors"
+        raise NotComparableError(f"nothing was compared: {found}. Check that both sides hold data.")
+
+
+def _nothing(row: TensorComparison) -> str:
+    return "holds nothing but NaN, as expected" if row.compared else "holds no elements"

@@ -7,8 +7,9 @@ With a the actual value, r = hi + lo the expected one and ulp(r) the spacing of 
     floor = |RN(r) - r| / ulp(r)         what rounding the exact result once costs: unavoidable
 
 where RN rounds to nearest, ties to even. An element is *number against number*, *agreed* (the same infinity, or what
-overflow makes of r), *mismatched* (non-finite where RN(r) is finite, the reverse, or the wrong special) or *skipped*
-(NaN against NaN: nothing to measure). All in fp64. This file must not know limits or verdicts.
+overflow makes of r, NaN against NaN: the error is 0, up to the half ulp of rounding to infinity), *mismatched*
+(non-finite where RN(r) is finite, the reverse, or the wrong special) or *skipped* (nothing is known of r). All in
+fp64. This file must not know limits or verdicts.
 """
 
 from __future__ import annotations
@@ -97,14 +98,15 @@ class Elements:
 
     @cached_property
     def ulps(self) -> Array:
-        """Signed ULP error of every element; +inf for NaN against a number, 0 for NaN against NaN."""
+        """Signed ULP error of every element; +inf for NaN against a number, 0 where NaN or saturation agree."""
         if not self.format.is_float:
             return self._integer_error()
         reference = self.hi if self.lo is None else (self.hi, self.lo)
         ulps = signed_ulp_error(self.actual, reference, self.format)
-        if self._conventions.equal_nan or self._ordinary:
+        if self._ordinary:
             return ulps
-        return np.where(self._both_nan, np.inf, ulps)
+        saturated = self._agreed & np.isfinite(self.value)
+        return np.where(self._both_nan, 0.0 if self._conventions.equal_nan else np.inf, np.where(saturated, 0.0, ulps))
 
     def _integer_error(self) -> Array:
         low = np.zeros(1)
@@ -200,7 +202,7 @@ class Elements:
     @cached_property
     def _agreed(self) -> Array:
         special = ~np.isfinite(self.value) | ~np.isfinite(self._target) | (self._target != self.hi)
-        return special & (self.value == self._target)
+        return special & ((self.value == self._target) | (self._both_nan & self._conventions.equal_nan))
 
     @cached_property
     def _both_nan(self) -> Array:
@@ -208,11 +210,8 @@ class Elements:
 
     @cached_property
     def skipped(self) -> Array | None:
-        """Where there is nothing to measure; None for nowhere."""
-        if self._ordinary:
-            return None
-        skipped = self._both_nan & self._conventions.equal_nan
-        return skipped if self.unusable is None else skipped | self.unusable
+        """Where nothing is known of the expected value, so that there is nothing to measure; None for nowhere."""
+        return self.unusable
 
     @cached_property
     def mismatched(self) -> Array | None:
@@ -242,6 +241,14 @@ class Elements:
         if self.radius is not None:
             doubtful |= (self._overflows(self.radius) != self._overflows(-self.radius)) & np.isfinite(self.hi)
         return doubtful
+
+    @property
+    def nan_pairs(self) -> int:
+        """How many elements are NaN where NaN is expected, apart from those nothing is known of."""
+        if self._ordinary:
+            return 0
+        pairs = np.isnan(self.value) & np.isnan(self.hi)
+        return int(np.count_nonzero(pairs if self.unusable is None else pairs & ~self.unusable))
 
     @property
     def number_count(self) -> int:

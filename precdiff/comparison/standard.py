@@ -2,7 +2,7 @@
 
 A standard looks at a chunk of elements and at its limits - bounds, radii and kernel limits reach it as data - and
 says which elements are beyond the limit, which would change sides within the reference's radius, and which were let
-off. What holds under every standard (mismatched non-finite values fail, NaN against NaN is not compared) is in
+off. What holds under every standard (mismatched non-finite values fail, NaN against NaN agrees) is in
 compare.py.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -86,6 +87,16 @@ def get_standard(name: str | Standard) -> Standard:
     'ulp'
     """
     return name if isinstance(name, Standard) else STANDARDS[name]
+
+
+def check_limits(**given: object) -> None:
+    """Raise where a limit is no number of at least 0: nothing is within such a limit, and nothing beyond NaN.
+
+    >>> check_limits(max_ulp=4.0, rtol=None)
+    """
+    for name, limit in given.items():
+        if limit is not None and not (isinstance(limit, Real) and float(limit) >= 0.0):
+            raise PrecDiffError(f"{name}: found {limit!r}; allowed is a number of at least 0")
 
 
 def decide(error: Array, limit: Array | float, slack: Array | float) -> Judgement:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from precdiff.comparison import TensorComparison, Verdict, overall
+from precdiff.comparison import TensorComparison, Verdict, over_tensors
 from precdiff.diagnose.finding import Finding
 from precdiff.errors import FileError
 from precdiff.report.codec import decode_row, encode
@@ -67,7 +67,7 @@ class Report:
         failing = next((row.id or row.name for row in tensors if row.verdict == "fail"), None)
         rules = list(dict.fromkeys(row.rule for row in tensors))
         derived = {
-            "verdict": overall(row.verdict for row in tensors),
+            "verdict": over_tensors(tensors),
             "standard": "auto",
             "rule": rules[0] if len(rules) == 1 else "each tensor by its own rule",
             "envelope": None,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from precdiff.comparison import Conventions, Expected, Identity, Limits, compare_tensor
+from precdiff.comparison import Conventions, Expected, Identity, Limits, check_limits, compare_tensor, require_compared
 from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import FORMATS, Array, Format, carrier, format_of, is_representable
 from precdiff.report import Report, assertion
@@ -44,12 +44,14 @@ def assert_ulp_close(  # noqa: PLR0913  (the options of one assertion, by keywor
 
     Beyond that an element passes where |expected| and |error| are at most zero_atol, or where |error| <= atol + rtol
     |expected|; it is counted as excused. `allow_fraction` lets that share of the elements fail. A value that is not
-    finite where the expected one is, or the reverse, always fails.
+    finite where the expected one is, or the reverse, always fails. Arrays that hold no elements, or nothing but NaN on
+    both sides, raise NotComparableError.
 
     >>> assert_ulp_close(np.float16([1.0]), np.float16([1.001]), max_ulp=1)
     >>> assert_ulp_close(np.float16([0.3333]), [1 / 3], max_ulp=0.5)
     """
     __tracebackhide__ = True
+    check_limits(max_ulp=max_ulp, zero_atol=zero_atol, atol=atol, rtol=rtol, allow_fraction=allow_fraction)
     limits = Limits(
         max_ulp=max_ulp,
         zero_atol=zero_atol,
@@ -59,10 +61,7 @@ def assert_ulp_close(  # noqa: PLR0913  (the options of one assertion, by keywor
         conventions=Conventions(equal_nan=equal_nan),
     )
     report = _judged(actual, expected, dtype, limits)
-    if report.verdict == "not_compared" and not report.tensors[0].shape.count(0):
-        return  # only NaN, each where one is expected: equal_nan asked for no more
-    if report.verdict == "not_compared":
-        raise NotComparableError(f"nothing to compare: both arrays have shape {report.tensors[0].shape}")
+    require_compared(report.tensors)
     if report.verdict != "pass":
         raise PrecisionError(report, msg)
 

@@ -13,6 +13,7 @@ from precdiff.comparison import (
     Limits,
     check_shapes,
     compare_tensor,
+    over_tensors,
     overall,
     pair,
     require_compared,
@@ -187,7 +188,7 @@ def test_two_tensors_of_different_names_are_not_guessed():
     [
         (["pass", "fail", "undecided"], "fail"),
         (["pass", "undecided"], "undecided"),
-        (["pass", "not_compared"], "pass"),
+        (["pass", "not_compared"], "not_compared"),
         (["not_compared"], "not_compared"),
         ([], "not_compared"),
     ],
@@ -196,8 +197,23 @@ def test_overall_verdict(verdicts, wanted):
     assert overall(verdicts) == wanted
 
 
+@pytest.mark.parametrize(
+    ("roles", "wanted"),
+    [(("output", "intermediate"), "pass"), (("intermediate", "output"), "not_compared")],
+    ids=["a step without numbers", "an output without numbers"],
+)
+def test_a_pass_means_that_every_output_was_compared(roles, wanted):
+    nan = np.float32([np.nan])
+    rows = [
+        compare_tensor(values, values, "fp32", identity=Identity(role=role)).row
+        for role, values in zip(roles, (np.ones(1, np.float32), nan), strict=True)
+    ]
+
+    assert over_tensors(rows) == wanted
+
+
 def test_nothing_compared_is_trouble():
     row = compare_tensor(np.zeros(0, np.float32), np.zeros(0, np.float32), "fp32", identity=Identity(name="y")).row
 
-    with pytest.raises(NotComparableError, match=r"nothing was compared: y \(0,\), all empty or NaN"):
+    with pytest.raises(NotComparableError, match=r"nothing was compared: y \(0,\) holds no elements"):
         require_compared([row])

@@ -61,7 +61,7 @@ def test_ties_are_broken_by_the_low_part(hi, lo, rounded):
 
 # one row: actual, expected hi, lo, what becomes of the element
 SPECIALS = [
-    ("nan, nan", NAN, NAN, 0.0, "skipped"),
+    ("nan, nan", NAN, NAN, 0.0, "nothing but NaN"),
     ("nan, number", NAN, 1.0, 0.0, "mismatched"),
     ("number, nan", 1.0, NAN, 0.0, "mismatched"),
     ("inf, inf", INF, INF, 0.0, "agreed"),
@@ -77,7 +77,7 @@ SPECIALS = [
     ("-inf, far below", -INF, -1e300, 0.0, "agreed"),
     ("nan, far beyond", NAN, 1e300, 0.0, "mismatched"),
 ]
-VERDICTS = {"skipped": "not_compared", "mismatched": "fail", "agreed": "pass", "number": "pass"}
+VERDICTS = {"nothing but NaN": "not_compared", "mismatched": "fail", "agreed": "pass", "number": "pass"}
 
 
 @pytest.mark.parametrize(("actual", "hi", "lo", "state"), [pytest.param(*row[1:], id=row[0]) for row in SPECIALS])
@@ -98,7 +98,7 @@ def test_specials_under_every_standard(actual, hi, lo, state, standard, limits):
 
     assert row.verdict == VERDICTS[state]
     assert failing.tolist() == [state == "mismatched"]
-    assert row.compared == (state != "skipped")
+    assert row.compared == 1
     assert row.nonfinite.mismatched == (state == "mismatched")
 
 
@@ -115,13 +115,28 @@ def test_saturation_agrees_with_its_own_rule():
 
     assert failing.tolist() == [False, False, True]
     assert row.nonfinite.mismatched == 1
+    assert row.max_ulp == 0.0
 
 
 def test_e4m3fn_overflows_to_nan_above_464():
     expected = Expected(np.array([464.0, 465.0]))
     row, failing = compare_tensor(np.float32([448, NAN]), expected, "e4m3fn", "ulp", Limits(max_ulp=1))
 
-    assert (row.verdict, failing.tolist(), row.compared) == ("pass", [False, False], 1)
+    assert (row.verdict, failing.tolist(), row.compared) == ("pass", [False, False], 2)
+    assert (row.max_ulp, row.ulp_histogram) == (0.5, ((0.0, 1), (0.5, 1)))
+
+
+def test_an_output_that_overflowed_to_nan_throughout_was_compared():
+    row = compare_tensor(np.float32([NAN, NAN]), Expected(np.array([1e6, -1e6])), "e4m3fn", "ulp").row
+
+    assert (row.verdict, row.compared, row.max_ulp, row.nonfinite.expected) == ("pass", 2, 0.0, 2)
+
+
+def test_nan_where_nan_is_expected_is_compared_and_exact():
+    row = compare_tensor(np.float32([NAN, 1.0]), np.float32([NAN, 1.0]), "fp16", "ulp").row
+
+    assert (row.verdict, row.compared, row.ulp_histogram, row.mean_ulp) == ("pass", 2, ((0.0, 2),), 0.0)
+    assert row.extra["nan_pairs"] == 1
 
 
 def test_nan_is_no_match_where_equal_nan_is_off():

@@ -57,7 +57,6 @@ def test_scalars():
     ("actual", "expected", "options"),
     [
         ([NAN, 1], [NAN, 1], {}),
-        ([NAN], [NAN], {}),
         ([INF, -INF], [INF, -INF], {}),
         ([0.0], [-0.0], {}),
         ([1e-6], [0.0], {"zero_atol": 1e-5}),
@@ -128,8 +127,19 @@ def test_shapes_must_agree():
 
 
 def test_empty_arrays_are_trouble_not_success():
-    with pytest.raises(NotComparableError, match=r"nothing to compare: both arrays have shape \(0, 3\)"):
+    with pytest.raises(NotComparableError, match=r"nothing was compared: actual \(0, 3\) holds no elements"):
         assert_ulp_close(np.ones((0, 3)), np.ones((0, 3)), max_ulp=1)
+
+
+def test_nothing_but_nan_is_trouble_not_success():
+    with pytest.raises(NotComparableError, match=r"actual \(2,\) holds nothing but NaN"):
+        assert_ulp_close(np.float32([NAN, NAN]), np.float32([NAN, NAN]), max_ulp=1)
+
+
+@pytest.mark.parametrize("limits", [{"max_ulp": NAN}, {"max_ulp": -1}, {"rtol": NAN}, {"allow_fraction": "1"}], ids=str)
+def test_limits_that_are_none_are_refused(limits):
+    with pytest.raises(PrecDiffError, match=rf"{next(iter(limits))}: found .*; allowed is a number of at least 0"):
+        assert_ulp_close(np.float32([1]), np.float32([2]), **{"max_ulp": 1, **limits})
 
 
 def test_the_error_carries_the_report_and_the_users_words():

@@ -44,8 +44,8 @@ class Ulp:
             "max_ulp": self._max if histogram.count else math.nan,
             "mean_ulp": math.fsum(self._sums) / count if count else math.nan,
             "mean_signed_ulp": math.fsum(self._signed) / count if count else math.nan,
-            "p50_ulp": histogram.quantile(0.5),
-            "p99_ulp": histogram.quantile(0.99),
+            "p50_ulp": min(histogram.quantile(0.5), self._max),
+            "p99_ulp": min(histogram.quantile(0.99), self._max),
             "ulp_histogram": tuple(histogram.rows()),
         }
 
