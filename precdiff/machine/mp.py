@@ -62,9 +62,11 @@ class MpMachine(Machine):
             value = op.mp(self.context, *(args if op.at_specials else map(self._number, args)))
         except ZeroDivisionError:
             value = self.context.nan
-        if isinstance(value, bool) or (value != 0 and self.context.isfinite(value)) or all(args):
+        if isinstance(value, bool) or (value != 0 and self.context.isfinite(value)):
             return value
-        # an operand is zero and the result zero, a pole or NaN: which one, and its sign, IEEE 754 says
+        if all(a and self.context.isfinite(a) for a in args):
+            return value
+        # an operand is zero or infinite and the result zero, a pole or NaN: which one, and its sign, IEEE 754 says
         with np.errstate(all="ignore"):
             return self._exact(op.host(*map(_point, args)))
 

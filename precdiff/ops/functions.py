@@ -28,6 +28,11 @@ def _erf(x: Any) -> Any:
     return np.asarray(_erf_plain(x), np.float64)
 
 
+def _power(x: Any, y: Any) -> Any:
+    # numpy takes the square root where the exponent is a single 0.5, which is wrong at -0 and -inf
+    return np.where((y == 0.5) & ((x == 0) | np.isinf(x)), np.abs(x), np.power(x, y))
+
+
 def _power_ball(x: Any, y: Any) -> Any:
     if x > 0 or not y.is_integer():
         return x**y
@@ -58,7 +63,8 @@ def _power_mp(m: Any, x: Any, y: Any) -> Any:
     if x == 0:
         return m.zero if y > 0 else m.inf
     if m.isinf(x) or m.isinf(y):
-        return m.mpf(float(np.power(float(x), float(y))))
+        with np.errstate(invalid="ignore"):
+            return m.mpf(float(_power(float(x), float(y))))
     if x < 0 and not m.isint(y):
         return m.nan
     size = _exp_mp(m, y * m.ln(abs(x))) if m.mag(y) + m.mag(m.mag(x)) > 200 else m.power(abs(x), y)
@@ -110,6 +116,6 @@ erf = Elementwise(
     vjp=lambda g, out, x: (g * 1.1283791670955126 * OPS["exp"](-(x * x)),),
 )  # fmt: skip
 power = Elementwise(
-    "power", bound=_HOST, host=np.power, inside=_power_inside, enclose=enclosure.corners(np.power, _HOST),
+    "power", bound=_HOST, host=_power, inside=_power_inside, enclose=enclosure.corners(_power, _HOST),
     ball=_power_ball, mp=_power_mp, vjp=_power_vjp,
 )  # fmt: skip
