@@ -12,6 +12,8 @@ from collections.abc import Collection
 import numpy as np
 
 from precdiff.ops import OPS, Constant, Conversion, Elementwise, Selection
+from precdiff.ops.bits import Reinterpretation
+from precdiff.ops.integers import IntegerOp
 from precdiff.trace import Step, Trace, needed_for
 
 
@@ -24,7 +26,7 @@ def isolated(trace: Trace, step: Step) -> Trace:
     )  # fmt: skip
 
 
-_ELEMENTWISE = (Elementwise, Selection, Conversion, Constant)
+_ELEMENTWISE = (Elementwise, Selection, Conversion, Constant, IntegerOp, Reinterpretation)
 
 
 def elementwise_tensors(trace: Trace) -> set[str]:
