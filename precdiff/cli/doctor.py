@@ -27,7 +27,7 @@ def command(terminal: Terminal) -> int:
     checks = {check.__doc__ or check.__name__: check() for check in CHECKS}
     cache = str(Path.cwd() / ".precdiff")
     host = f"{platform.system()} {platform.machine()}, {sys.byteorder}-endian"
-    rows = [*versions.items(), ("host", host), ("cache", f"{cache} (or --cache DIR)")]
+    rows = [*versions.items(), ("host", host), ("cache", cache)]
     rows += [(f"extra {name}", "installed" if there else "not installed") for name, there in extras.items()]
     rows += [("ok" if passed else "FAILED", name) for name, passed in checks.items()]
     width = max(len(label) for label, _ in rows)

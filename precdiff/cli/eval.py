@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from precdiff.cli.judging import exit_code
-from precdiff.cli.options import pairs, profile_options, subcommand
+from precdiff.cli.options import LIMIT, pairs, profile_options, subcommand
 from precdiff.cli.running import changed_profile
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import PrecDiffError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("values", nargs=-1, callback=pairs, metavar="NAME=VALUE...")
 @click.option("--format", "format", default="fp16", show_default=True, metavar="NAME", help="Of every step.")
 @profile_options
-@click.option("--max-ulp", type=click.FloatRange(min=0), metavar="N", help="Largest allowed ULP error. [4]")
+@click.option("--max-ulp", type=LIMIT, metavar="N", help="Largest allowed ULP error. [4]")
 def command(
     terminal: Terminal, expression: str, values: dict[str, str], format: str, profile: str,
     profile_fields: dict[str, str], max_ulp: float | None,
@@ -33,7 +33,8 @@ def command(
     """Evaluate EXPRESSION at a point, step by step.
 
     It says which step lost the digits, as in: precdiff eval '(x + 1) - x' x=4096. Values are decimals or hex floats,
-    rounded once to the format; numbers in the expression are exact in the reference. Exit 0 within 4 ULP, 1 beyond.
+    rounded once to the format; numbers in the expression are exact in the reference. An EXPRESSION that starts with -
+    goes behind --, as in: precdiff eval -- '-x' x=1. Exit 0 within 4 ULP, 1 beyond.
     """
     from precdiff import api
     from precdiff.report import text
@@ -54,7 +55,9 @@ def command(
 def _with_next(made: Evaluation, expression: str, values: Mapping[str, str]) -> Report:
     """The report with the command to try next: the same in a wider format."""
     wider = {"fp32": "fp64", "fp64": "fp64"}.get(made.format, "fp32")
-    words = ["precdiff", "eval", expression, *(f"{k}={v}" for k, v in values.items()), "--format", wider]
+    point = [expression, *(f"{k}={v}" for k, v in values.items())]
+    options = ["--format", wider]
+    words = ["precdiff", "eval", *([*options, "--", *point] if expression[:1] == "-" else [*point, *options])]
     return dataclasses.replace(made.report, provenance={**made.report.provenance, "next": shlex.join(words)})
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from precdiff.cli.judging import finish, judged
-from precdiff.cli.options import judging_options, subcommand
+from precdiff.cli.options import LIMIT, judging_options, subcommand
 from precdiff.cli.terminal import Terminal
 
 
 @subcommand
 @judging_options
-@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop looking for proofs after it.")
+@click.option("--budget", type=LIMIT, metavar="SECONDS", help="Stop looking for proofs after it.")
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
     **options: Any,

@@ -110,6 +110,8 @@ def _with_output(run: Run, path: str) -> Run:
         names = ", ".join(run.trace.outputs)
         raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
     array, (id,) = read_array(path), run.trace.outputs.values()
+    if id in run.trace.inputs.values():
+        raise NotComparableError(f"nothing was computed: the kernel returns its input {id} as it came")
     found, wanted = (format_of(array).name, array.shape), (run.trace.formats[id], run.trace.values[id].shape)
     if found != wanted:
         raise NotComparableError(
@@ -131,6 +133,20 @@ def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool
         terminal.say(f"written {output}; judge it again with `precdiff check {output} --max-ulp N`")
     terminal.document(document)
     return exit_code(report.verdict)
+
+
+def check_replaceable(path: str) -> None:
+    """Raise where a file exists that is neither empty nor a report: dumps and sources are not written over."""
+    from precdiff.report import SCHEMA
+
+    if not Path(path).is_file() or not Path(path).stat().st_size:
+        return
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise FileError(f"{path} exists and is no report of PrecDiff; choose another name, or delete it first")
 
 
 def _write(path: str, document: dict[str, Any]) -> None:

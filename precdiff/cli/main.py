@@ -76,6 +76,9 @@ def _guarded(run: Callable[[], Any], terminal: Terminal) -> int:
     except PrecDiffError as error:
         _trace(terminal)
         terminal.say(f"precdiff: {error}")
+    except SystemExit as error:
+        _trace(terminal)
+        terminal.say(f"precdiff: the kernel, or a file it comes from, ended the program: SystemExit({error.code!r})")
     except Exception as error:  # noqa: BLE001 - a defect of ours; Python's exit code 1 would mean "beyond the standard"
         _trace(terminal)
         advice = "" if terminal.debug else " --debug shows where."

@@ -5,6 +5,10 @@ Values are checked where they are used, by the code that knows what is allowed; 
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import math
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,7 +16,24 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SIZE = click.FloatRange(min=0)
+
+class Size(click.FloatRange):
+    """A number of at least 0; NaN, which click's range lets through, is none, and a tolerance is finite."""
+
+    def __init__(self, infinite: bool = False) -> None:
+        super().__init__(min=0)
+        self._infinite = infinite
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or why it is none."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number) or (math.isinf(number) and not self._infinite):
+            allowed = "a number" if self._infinite else "a finite number"
+            self.fail(f"found {value}; allowed is {allowed} of at least 0", param, ctx)
+        return number
+
+
+_SIZE, LIMIT = Size(), Size(infinite=True)
 
 
 def global_options() -> list[click.Parameter]:
@@ -40,11 +61,30 @@ class _Command(click.Command):
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *global_options()]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's, with the way out for an argument that looks like an option."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            word = next((w for w in given if w.startswith("-") and not w.startswith("--")), None)
+            if word is not None and "--" not in given:
+                advice = f"{error.message} Where {word!r} is an argument, put -- before it, after all options."
+                raise click.NoSuchOption(error.option_name, advice, error.possibilities, error.ctx) from None
+            raise
+
 
 def subcommand(function: Callable[..., int | None]) -> click.Command:
     """Make a function a command called like its file; its first argument is the Terminal, its result the exit code."""
     name = function.__module__.rpartition(".")[2].replace("_", "-")
-    return click.command(name, cls=_Command)(click.pass_obj(function))
+
+    @functools.wraps(function)
+    def run(terminal: Any, *args: Any, **kwargs: Any) -> int | None:
+        terminal.stdout = sys.stdout
+        with contextlib.redirect_stdout(sys.stderr):  # a kernel may print; stdout is for the document
+            return function(terminal, *args, **kwargs)
+
+    return click.command(name, cls=_Command)(click.pass_obj(run))
 
 
 def stack(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -69,6 +109,15 @@ def pairs(context: click.Context, parameter: click.Parameter, values: tuple[str,
             raise click.BadParameter(f"{name.strip()} is given twice; give it once", context, parameter)
         found[name.strip()] = value.strip()
     return found
+
+
+def replaceable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """Refuse a FILE.json that exists and is no report, before any work is done."""
+    from precdiff.cli.judging import check_replaceable
+
+    if path is not None:
+        check_replaceable(path)
+    return path
 
 
 def many(words: str, name: str, metavar: str, line: str) -> Callable[[F], F]:
@@ -106,16 +155,19 @@ def judging_options(function: F) -> F:
         click.argument("actual"),
         click.argument("expected", required=False),
         click.option("--standard", default="auto", show_default=True, metavar="NAME", help="See list standards."),
-        click.option("--max-ulp", type=_SIZE, metavar="N", help="Largest allowed ULP error of an output."),
+        click.option("--max-ulp", type=LIMIT, metavar="N", help="Largest allowed ULP error of an output."),
         click.option("--rtol", type=_SIZE, metavar="X", help="Relative tolerance."),
         click.option("--atol", type=_SIZE, metavar="X", help="Absolute tolerance."),
-        click.option("--zero-atol", type=_SIZE, default=0.0, metavar="X", help="Tolerance where zero is expected."),
+        click.option("--zero-atol", type=_SIZE, default=0.0, metavar="X", help="Tolerance where 0 is expected."),
         click.option("--layer", metavar="GLOB", help="Only layers of that name."),
         click.option(
             "--backend", default="auto", show_default=True, metavar="NAME", help="auto, or mpmath: slow, plain."
         ),
-        click.option("-o", "--output", type=click.Path(), metavar="FILE.json", help="Write the report, for check."),
+        click.option(
+            "-o", "--output", type=click.Path(), callback=replaceable, metavar="FILE.json",
+            help="Write the report, for check; replaces nothing but an older report.",
+        ),
         click.option("--verbose", "-v", is_flag=True, help="All facts of all tensors."),
         click.option("--kernel", metavar="KERNEL", help="ACTUAL is this kernel's output on the --input given."),
         kernel_options,
-    )(function)
+    )(function)  # fmt: skip

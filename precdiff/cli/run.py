@@ -61,12 +61,16 @@ def _tensor(run: Run, name: str, id: str) -> dict[str, Any]:
 def _lines(document: dict[str, Any], seconds: float) -> list[str]:
     options = ", ".join(f"{k}={v}" for k, v in document["options"].items() if v != "")
     where = f"{document['kernel']}{f' ({options})' if options else ''} on {document['profile']}"
-    lines = [f"{where}, seed {document['seed']}: {document['steps']} steps in {seconds:.2g} s"]
+    lines = [f"{where}, seed {document['seed']}: {_steps(document)} in {seconds:.2g} s"]
     lines += [_row("input", row) for row in document["inputs"]] + [_row("output", row) for row in document["outputs"]]
     path = document["dump"]
     if path is None:
         return [*lines, "Next: add -o run.h5 to keep every step, then `precdiff explain run.h5`"]
     return [*lines, f"  written {path} ({Path(path).stat().st_size:,} bytes)", f"Next: precdiff explain {path}"]
+
+
+def _steps(document: dict[str, Any]) -> str:
+    return f"{document['steps']} step{'' if document['steps'] == 1 else 's'}"
 
 
 def _row(role: str, row: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ FORCE_COLOR, else whether stderr is a terminal (no-color.org, force-color.org).
 from __future__ import annotations
 
 import json as jsonlib
+import math
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -30,6 +31,8 @@ class Terminal:
     json: bool = False
     debug: bool = False
     color: bool | None = None
+    #: where documents go while sys.stdout is turned away from what kernels print; None: sys.stdout
+    stdout: TextIO | None = None
 
     @property
     def colour(self) -> bool:
@@ -57,11 +60,14 @@ class Terminal:
             self.line(document, indent=2)
 
     def line(self, document: Mapping[str, Any], indent: int | None = None) -> None:
-        """JSON to stdout whether asked for or not."""
+        """JSON to stdout whether asked for or not; non-finite numbers are the strings "nan", "inf", "-inf"."""
+        stdout = self.stdout or sys.stdout
         try:
-            click.echo(jsonlib.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False))
+            click.echo(
+                jsonlib.dumps(_finite(document), indent=indent, ensure_ascii=False, allow_nan=False), file=stdout
+            )
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
@@ -77,6 +83,14 @@ class Terminal:
         finally:
             done.set()
             thread.join()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stderr_is_terminal() -> bool:

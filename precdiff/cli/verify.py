@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @subcommand
 @click.argument("file")
-@click.option("--salvage", is_flag=True, help="Copy what is whole to FILE.salvaged.h5, or to the file of -o.")
+@click.option("--salvage", is_flag=True, help="Copy what is whole to run.salvaged.h5 where FILE is run.h5, or to -o.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE.h5", help="Where --salvage writes.")
 def command(terminal: Terminal, file: str, salvage: bool, output: str | None) -> int:
     """Check that a dump is whole.
@@ -30,7 +30,7 @@ def command(terminal: Terminal, file: str, salvage: bool, output: str | None) ->
     for problem in problems:
         terminal.say(f"  {problem}")
     rows = [{"where": problem.where, "problem": problem.problem} for problem in problems]
-    stated = f"{len(problems)} problems" if problems else "whole"
+    stated = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else "whole"
     kept = f", saved to {document['salvaged']}" if "salvaged" in document else ""
     terminal.say(f"{file}: {stated}, {document['tensors']} tensors{kept}")
     terminal.document({"schema": "precdiff.verify/1", "file": file, **document, "problems": rows})

@@ -1,4 +1,4 @@
-"""Standard `auto`: what fits the tensor, chosen from its format, its role and the limits that are known (DESIGN 4).
+"""Standard `auto`: what fits the tensor, chosen from its format, its role and the limits that are known.
 
 Integers and bool: bitwise. A kernel's output: its kernel's limit, backward where that is stated, else ulp. Any other
 tensor with a bound: its op's own. Nothing known: ulp, 4 ULP.

@@ -1,4 +1,4 @@
-"""Standard `bound`: question (a) of DESIGN 4 - is each element of a step within its op's own bound?
+"""Standard `bound`: is each element of a step within its op's own bound (question (a) of `auto`)?
 
 The bound reaches it as data: a number, or an array of the tensor's shape, in ULP of the actual's format or absolute.
 Whoever runs the ops knows what they promise; here the local error is only measured against it.
