@@ -5,6 +5,7 @@ They take names or objects, arrays or paths, and give Runs and Reports. Commands
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from precdiff.device import DeviceProfile
 from precdiff.diagnose.judgement import Judgement, Settings
 from precdiff.dump import Dump, DumpWriter
 from precdiff.dump import open_dump as _open_dump
+from precdiff.errors import FileError, UnknownNameError
 from precdiff.formats import Format
 from precdiff.kernels import Run, run_kernel
 from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.report.evaluation import Evaluation, evaluation
 from precdiff.report.judged import findings_of, judged_report, versions
 from precdiff.report.report import Report
-from precdiff.report.sources import traced
+from precdiff.report.sources import incomplete, opened, traced
 from precdiff.report.values import values_report
 from precdiff.trace import Change, Region, Trace
 from precdiff.trace import replay as _replay
@@ -88,20 +90,22 @@ def compare(actual: Any, expected: Any = None, *, layer: str | None = None, **se
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp
     10.0
     """
+    chosen = _settings(settings)
     if expected is not None:
-        return values_report(actual, expected, Settings(**settings), layer)
-    judgement, name = _judgement(actual, Settings(**settings))
-    return judged_report(judgement, name, layer)
+        return values_report(actual, expected, chosen, layer)
+    judgement, name, reason = _judgement(actual, chosen)
+    return judged_report(judgement, name, layer, incomplete=reason)
 
 
 def explain(
     actual: Any, expected: Any = None, *, budget: float | None = None, layer: str | None = None, **settings: Any
 ) -> Report:
     """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem."""
+    chosen = _settings(settings)
     if expected is not None:
-        return values_report(actual, expected, Settings(**settings), layer)
-    judgement, name = _judgement(actual, Settings(**settings))
-    return judged_report(judgement, name, layer, findings_of(judgement, budget))
+        return values_report(actual, expected, chosen, layer)
+    judgement, name, reason = _judgement(actual, chosen)
+    return judged_report(judgement, name, layer, findings_of(judgement, budget), reason)
 
 
 def evaluate(
@@ -117,11 +121,13 @@ def evaluate(
     >>> evaluate("(x+1)-x", {"x": "4096"}, format="fp16").rows[-1].exact
     '1.0'
     """
-    return evaluation(expression, values, formats.get_format(format), profile, Settings(**settings))
+    return evaluation(expression, values, formats.get_format(format), profile, _settings(settings))
 
 
 def open_dump(path: str | Path) -> Dump:
     """Open a dump with whatever reader knows it."""
+    if not isinstance(path, str | Path):
+        raise FileError(f"open_dump: found {type(path).__name__}; allowed is the path of a dump")
     return _open_dump(path)
 
 
@@ -161,6 +167,17 @@ def ulp_distance(a: Any, b: Any, format: str) -> np.ndarray:
     return np.asarray(formats.ulp_distance(np.asarray(a), np.asarray(b), format))
 
 
-def _judgement(actual: Any, settings: Settings) -> tuple[Judgement, str]:
-    trace, kernel, name = traced(actual)
-    return Judgement(trace, kernel, settings), name
+def _judgement(actual: Any, settings: Settings) -> tuple[Judgement, str, str]:
+    """The judgement, how to call what is judged, and why it is incomplete."""
+    with opened(actual) as source:
+        trace, kernel, name = traced(source)
+        reason = incomplete(source)
+    return Judgement(trace, kernel, settings), name, reason
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    known = [field.name for field in dataclasses.fields(Settings)]
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise UnknownNameError("setting", unknown, [*known, "layer"])
+    return Settings(**given)

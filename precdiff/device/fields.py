@@ -20,8 +20,9 @@ from precdiff.rounding import DIRECTIONS
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `reading` gives the value or None for what is not allowed; `allowed` says what is."""
+    """One field: what it `holds`; `reading` gives the value or None for what is not allowed; `allowed` says what is."""
 
+    holds: str
     allowed: Callable[[], str]
     reading: Callable[[Any], Any]
     touches: Callable[[str], bool]
@@ -33,22 +34,30 @@ class Field:
         >>> FIELDS["subnormal_inputs"].read("subnormal_inputs", "flush")
         'flush'
         """
-        value = self.reading(given)
+        try:
+            value = self.reading(given)
+        except TypeError:  # neither text nor a value: a number, a list of lists
+            value = None
         if value is None:
             raise PrecDiffError(f"profile field {name}: found {given!r}; allowed: {self.allowed()}")
         return value
 
 
-def _choice(touches: Callable[[str], bool], *choices: str) -> Field:
-    return Field(lambda: ", ".join(choices), lambda given: given if given in choices else None, touches)
+def _choice(holds: str, touches: Callable[[str], bool], *choices: str) -> Field:
+    return Field(holds, lambda: ", ".join(choices), lambda given: given if given in choices else None, touches)
 
 
-def _format_or_same(touches: Callable[[str], bool]) -> Field:
+def _format_or_same(holds: str, touches: Callable[[str], bool]) -> Field:
     return Field(
-        lambda: f"same, {', '.join(FORMATS)}",
-        lambda given: given if given == "same" or given in FORMATS else None,
+        holds,
+        lambda: f"same, {', '.join(_float_formats())}",
+        lambda given: given if given in ("same", *_float_formats()) else None,
         touches,
     )
+
+
+def _float_formats() -> list[str]:
+    return [name for name, row in FORMATS.items() if row.is_float]
 
 
 def _read_flag(given: Any) -> bool | None:
@@ -81,8 +90,9 @@ def _only(*ops: str) -> Callable[[str], bool]:
     return lambda op: op in ops
 
 
-def _order(touches: Callable[[str], bool]) -> Field:
+def _order(holds: str, touches: Callable[[str], bool]) -> Field:
     return Field(
+        holds,
         lambda: f"{', '.join(ORDERS)}, with fields as in groups(k0=16)",
         _read_order,
         touches,
@@ -94,21 +104,27 @@ _SUM, _MATMUL = _only("sum"), _only("matmul")
 
 #: in the order of DeviceProfile
 FIELDS: Mapping[str, Field] = {
-    "direction": _choice(_arithmetic, *DIRECTIONS),
-    "overflow": _choice(_arithmetic, "ieee", "saturate"),
-    "saturated_formats": Field(lambda: f"a list of {', '.join(FORMATS)}", _read_formats, _arithmetic, list),
-    "saturated_nan": _choice(_arithmetic, "keep", "zero"),
-    "subnormal_inputs": _choice(_arithmetic, "keep", "flush"),
-    "subnormal_outputs": _choice(_arithmetic, "keep", "flush"),
-    "sum_order": _order(_SUM),
-    "sum_accumulator": _format_or_same(_SUM),
-    "matmul_order": _order(_MATMUL),
-    "matmul_product": _choice(_MATMUL, "exact", "rounded"),
-    "matmul_accumulator": _format_or_same(_MATMUL),
-    "fused_multiply_add": Field(lambda: "true, false", _read_flag, _only("fma")),
-    "nan_compare_ne": _choice(_only("ne"), "ieee", "false"),
-    "max_of_zeros": _choice(_only("max", "maximum", "minimum"), "positive", "first"),
+    "direction": _choice("how results are rounded", _arithmetic, *DIRECTIONS),
+    "overflow": _choice("what too large a result becomes: inf, or the largest number", _arithmetic, "ieee", "saturate"),
+    "saturated_formats": Field(
+        "the formats that overflow=saturate is about", lambda: f"a list of {', '.join(FORMATS)}",
+        _read_formats, _arithmetic, list,
+    ),
+    "saturated_nan": _choice("what a saturating result makes of NaN: NaN, or 0", _arithmetic, "keep", "zero"),
+    "subnormal_inputs": _choice("whether subnormal operands are read as 0", _arithmetic, "keep", "flush"),
+    "subnormal_outputs": _choice("whether subnormal results become 0", _arithmetic, "keep", "flush"),
+    "sum_order": _order("the order in which a sum is added", _SUM),
+    "sum_accumulator": _format_or_same("the format in which a sum is kept", _SUM),
+    "matmul_order": _order("the order along K", _MATMUL),
+    "matmul_product": _choice("whether products are rounded before they are added", _MATMUL, "exact", "rounded"),
+    "matmul_accumulator": _format_or_same("the format in which sums of products are kept", _MATMUL),
+    "fused_multiply_add": Field("whether fma rounds once", lambda: "true, false", _read_flag, _only("fma")),
+    "nan_compare_ne": _choice("what x != NaN is: true, or false", _only("ne"), "ieee", "false"),
+    "max_of_zeros": _choice(
+        "the larger of -0 and +0: +0, or the first", _only("max", "maximum", "minimum"), "positive", "first"
+    ),
     "approximations": Field(
+        "the functions that are not correctly rounded",
         lambda: f"none, or a mapping from op to {', '.join(APPROXIMATIONS) or 'an approximation (none is known)'}",
         _read_approximations, _arithmetic, lambda rows: {op: row.name for op, row in rows.items()},
     ),

@@ -133,11 +133,13 @@ class DeviceProfile:
         return {"schema": SCHEMA, "name": self.name, "summary": self.summary, "fields": fields}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> DeviceProfile:
-        """Return the profile `to_json` described; with `extends`, fields left out are those of that profile."""
-        if data.get("schema", SCHEMA) != SCHEMA:
-            raise PrecDiffError(f"profile schema: found {data['schema']!r}; allowed: {SCHEMA}")
-        facts: dict[str, Any] = get_profile(data["extends"]).facts() if "extends" in data else {}
+    def from_json(cls, data: Mapping[str, Any], reading: tuple[Path, ...] = ()) -> DeviceProfile:
+        """Return the profile `to_json` described; with `extends`, fields left out are those of that profile.
+
+        `reading` are the files that led here by `extends`.
+        """
+        _check_document(data)
+        facts: dict[str, Any] = _found(data["extends"], reading).facts() if "extends" in data else {}
         facts |= {name: _fact_from_json(name, row) for name, row in data.get("fields", {}).items()}
         missing = [name for name in FIELDS if name not in facts]
         if missing or "name" not in data:
@@ -156,10 +158,35 @@ def get_profile(profile: str | Path | DeviceProfile) -> DeviceProfile:
     """
     if isinstance(profile, DeviceProfile):
         return profile
+    return _found(profile, ())
+
+
+def _found(profile: Any, reading: tuple[Path, ...]) -> DeviceProfile:
+    """The profile of a name or file, reached through the files `reading`."""
+    if not isinstance(profile, str | Path):
+        raise PrecDiffError(f"profile: found {profile!r}; allowed: a name, a .json or .toml file, a DeviceProfile")
     path = Path(profile)
-    if path.suffix in (".json", ".toml"):
-        return DeviceProfile.from_json(_read_file(path))
-    return PROFILES[str(profile)]
+    if path.suffix not in (".json", ".toml"):
+        return PROFILES[str(profile)]
+    if path.resolve() in reading:
+        circle = " -> ".join(str(p.name) for p in (*reading, path))
+        raise FileError(f"profile {path} extends itself ({circle}); name one that stands alone in `extends`")
+    return DeviceProfile.from_json(_read_file(path), (*reading, path.resolve()))
+
+
+_TEXTS = ("name", "summary", "extends")
+
+
+def _check_document(data: Mapping[str, Any]) -> None:
+    if data.get("schema", SCHEMA) != SCHEMA:
+        raise PrecDiffError(f"profile schema: found {data['schema']!r}; allowed: {SCHEMA}")
+    for name in _TEXTS:
+        if not isinstance(data.get(name, ""), str):
+            raise PrecDiffError(f"profile {name}: found {data[name]!r}; allowed is text")
+    if not isinstance(data.get("fields", {}), Mapping):
+        raise PrecDiffError(
+            f"profile fields: found {data['fields']!r}; allowed is a table: [fields.NAME] value, source"
+        )
 
 
 def _read_file(path: Path) -> Mapping[str, Any]:
@@ -198,5 +225,8 @@ def _fact_from_json(name: str, data: Any) -> Fact[Any]:
     row = _field(name)
     if not isinstance(data, Mapping) or not {"value", "source"} <= set(data):
         raise PrecDiffError(f"profile field {name}: found {data!r}; a fact has value, source, confidence, candidates")
-    candidates = tuple(row.read(name, value) for value in data.get("candidates", ()))
+    others = data.get("candidates", ())
+    if not isinstance(data["source"], str) or not isinstance(others, list | tuple):
+        raise PrecDiffError(f"profile field {name}: source is text and candidates a list; found {dict(data)!r}")
+    candidates = tuple(row.read(name, value) for value in others)
     return Fact(row.read(name, data["value"]), data["source"], data.get("confidence", "assumed"), candidates)

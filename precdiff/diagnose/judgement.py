@@ -12,6 +12,7 @@ as data.
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,7 @@ from precdiff.comparison import (
 )
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.problem import Problem, split
+from precdiff.errors import PrecDiffError
 from precdiff.formats import get_format, ulp, ulp_error
 from precdiff.kernels import Kernel, Limit, run_kernel
 from precdiff.kernels import ulp as ulp_limit
@@ -53,6 +55,12 @@ class Settings:
     atol: float | None = None
     zero_atol: float = 0.0
     backend: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("max_ulp", "rtol", "atol", "zero_atol"):
+            given = getattr(self, name)
+            if given is not None and not (isinstance(given, numbers.Real) and given >= 0):  # type: ignore[operator]
+                raise PrecDiffError(f"{name}: found {given!r}; allowed is a number of at least 0")
 
     def limits(self, **found: Any) -> Limits:
         """The limits of a tensor; what the user gave wins over what was found."""
@@ -152,7 +160,12 @@ class Judgement:
     @cached_property
     def outputs(self) -> dict[str, Compared]:
         """Question (b), a row an output."""
-        return {name: self._output(name, id) for name, id in self.trace.outputs.items() if id in self.intended}
+        return {name: self._output(name, id) for name, id in self._computed().items()}
+
+    def _computed(self) -> dict[str, str]:
+        """The outputs that steps made; one that is an input has no step to judge."""
+        inputs = self.trace.inputs.values()
+        return {name: id for name, id in self.trace.outputs.items() if id in self.intended and id not in inputs}
 
     def _output(self, name: str, tensor: str, trace: Trace | None = None) -> Compared:
         step = self.trace.step(tensor)
@@ -238,9 +251,7 @@ class Judgement:
         rows = []
         for name, profile in self.trace.profile.envelope({s.op for s in self.trace.steps}):
             other = replay(self.trace, {}, profile)
-            verdicts = [
-                self._output(n, id, other).row.verdict for n, id in self.trace.outputs.items() if id in self.intended
-            ]
+            verdicts = [self._output(n, id, other).row.verdict for n, id in self._computed().items()]
             rows.append((name, overall(verdicts)))
         return rows
 

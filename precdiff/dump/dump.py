@@ -18,6 +18,7 @@ import numpy as np
 from precdiff.dump.checking import Problem, problems_of
 from precdiff.dump.references import Reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
+from precdiff.dump.statistics import checksum
 from precdiff.dump.summary import summarise
 from precdiff.dump.traces import trace_of
 from precdiff.errors import FileError, UnknownNameError
@@ -113,8 +114,18 @@ class Dump(ABC):
             first += codes.size
 
     def trace(self) -> Trace:
-        """The recorded trace, bit for bit, ready to be replayed; of an incomplete dump as far as it goes."""
-        return trace_of(self.attrs, self.steps, self.tensors, self.tensor)
+        """The recorded trace, bit for bit, ready to be replayed; of an incomplete dump as far as it goes.
+
+        Values that are not those recorded raise: what is judged or replayed must be what the run made.
+        """
+        return trace_of(self.attrs, self.steps, self.tensors, self._whole)
+
+    def _whole(self, id: str) -> Array:
+        row, codes = self.row(id), np.asarray(self.codes(id))
+        if row.checksum and checksum(codes) != row.checksum:
+            advice = f"`precdiff verify {self.path}` lists all that is wrong; record it again, or salvage it"
+            raise FileError(f"{self.path}: the values of tensor {id!r} do not match their checksum. {advice}")
+        return from_bits(codes, get_format(row.stored_format))
 
     def summary(self, under: str = "") -> dict[str, Any]:
         """What the dump holds, as JSON-able data; `under` a tensor id or a layer shows only that part."""

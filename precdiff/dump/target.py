@@ -10,7 +10,7 @@ import errno
 import io
 import os
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import h5py
 
@@ -39,6 +39,17 @@ def reason(error: OSError) -> str:
     advice = _ADVICE.get(error.errno or 0, "")
     said = error.strerror or str(error)
     return f"{said}; {advice}" if advice else said
+
+
+def place_for(path: Path) -> Path:
+    """Where to write a dump that is to be at `path`: beside a complete one, which only a complete one replaces."""
+    if not path.is_file():
+        return path
+    file = _locked(path, os.O_RDWR)
+    try:
+        return path.with_name(path.name + ".new") if _complete(file) else path
+    finally:
+        file.close()
 
 
 def new_file(path: Path) -> BinaryIO:
@@ -91,13 +102,21 @@ def _lock(path: Path, file: BinaryIO) -> None:
 
 def _replaceable(file: BinaryIO) -> bool:
     """Whether the file is empty or a PrecDiff dump."""
-    if file.seek(0, io.SEEK_END) == 0:
-        return True
+    return file.seek(0, io.SEEK_END) == 0 or str(_attributes(file).get("schema")) == SCHEMA
+
+
+def _complete(file: BinaryIO) -> bool:
+    found = _attributes(file)
+    return str(found.get("schema")) == SCHEMA and bool(found.get("complete", False))
+
+
+def _attributes(file: BinaryIO) -> dict[str, Any]:
+    """The attributes of an HDF5 file; empty where it is none, or not readable."""
     try:
         with h5py.File(CommitFile.recovered(_borrowed(file)), "r") as found:
-            return str(found.attrs.get("schema")) == SCHEMA
+            return {name: found.attrs[name] for name in ("schema", "complete") if name in found.attrs}
     except (OSError, RuntimeError):
-        return False
+        return {}
 
 
 def _borrowed(file: BinaryIO) -> BinaryIO:

@@ -64,6 +64,9 @@ def trace_of(
         kernel=attributes.kernel, profile=_profile(attributes), inputs=dict(attributes.inputs),
         outputs=dict(attributes.outputs), options=dict(attributes.options), seed=attributes.seed,
     )  # fmt: skip
+    lost = next((id for ids in (trace.inputs, trace.outputs) for id in ids.values() if id not in tensors), None)
+    if lost is not None:
+        raise FileError(f"tensor {lost!r} is not in the dump, which names it; `precdiff verify` lists what is wrong")
     for id, row in tensors.items():
         if row.data != "full":
             raise FileError(f"of tensor {id!r} only {row.data} was kept; a replay needs values (data='full')")

@@ -32,9 +32,9 @@ from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.session import Session
 from precdiff.dump.statistics import checksum, statistics_of
 from precdiff.dump.tables import Pool, Table
-from precdiff.dump.target import existing_file, reason
+from precdiff.dump.target import existing_file, place_for, reason
 from precdiff.dump.traces import attributes_of, row_of
-from precdiff.errors import FileError, UnknownNameError
+from precdiff.errors import FileError, PrecDiffError, UnknownNameError
 from precdiff.formats import Array, Format, from_bits, get_format, to_bits
 from precdiff.trace.recorder import Sink
 from precdiff.trace.step import Step, Trace
@@ -46,12 +46,14 @@ class DumpWriter:
     """Writes one dump. `data` says what is kept of a tensor: full | stats | checksum.
 
     `provenance` is added to what is recorded anyway (versions, command, the whole profile) and wins over it; `place` is
-    where the run stands in a larger one: iteration, rank, microbatch.
+    where the run stands in a larger one: iteration, rank, microbatch. With `protect` a complete dump at `path` is only
+    replaced by a complete one: until then the new one is written to `path` + `.new`.
     """
 
     def __init__(
         self, path: str | Path, *, data: str = "full", created: str | None = None,
-        provenance: Mapping[str, Any] | None = None, flush_seconds: float = FLUSH_SECONDS, **place: int,
+        provenance: Mapping[str, Any] | None = None, flush_seconds: float = FLUSH_SECONDS, protect: bool = True,
+        **place: int,
     ) -> None:  # fmt: skip
         self._place_in_job = _place_in_job(place)
         if data not in schema.DATA_KINDS:
@@ -63,7 +65,9 @@ class DumpWriter:
         self._known: set[str] = set()
         self._held: dict[str, Any] = {}
         self._pools: dict[str, Pool] = {}
-        self._session = Session(self.path, flush_seconds)
+        self._written = place_for(self.path) if protect else self.path
+        self._complete = False
+        self._session = Session(self._written, flush_seconds)
         self._file = self._session.file
         try:
             with self._session.writing():
@@ -201,10 +205,14 @@ class DumpWriter:
         with self._session.writing():
             self._file.attrs["complete"] = True
         self.flush()
+        self._complete = True
 
     def close(self) -> None:
         """Flush and close; without `finish` or `complete` the dump is known to be incomplete."""
         self._session.close()
+        if self._complete and self._written != self.path:
+            self._written.replace(self.path)
+            self._written = self.path
 
     def __enter__(self) -> Self:
         return self
@@ -213,6 +221,16 @@ class DumpWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+        if error is not None and not self._complete:
+            self._left_by(error)
+
+    def _left_by(self, error: BaseException) -> None:
+        """After a failure: no file where nothing was recorded, and what is kept beside an older dump is named."""
+        if not self._known:
+            self._written.unlink(missing_ok=True)
+        elif self._written != self.path and isinstance(error, PrecDiffError):
+            kept = f"{self.path} is as it was; the steps up to here are in {self._written}"
+            error.args = (f"{error}. {kept}", *error.args[1:])
 
 
 def write_trace(path: str | Path, trace: Trace) -> None:

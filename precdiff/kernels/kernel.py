@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+import numbers
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,11 @@ class Limit:
 
     kind: Literal["ulp", "backward"]
     size: float
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.size, numbers.Real) and not isinstance(self.size, bool)
+        if not (number and self.size >= 0):
+            raise KernelError(f"limit {self.kind}: found {self.size!r}; allowed is a number of at least 0")
 
     def __str__(self) -> str:
         return f"{self.kind}({self.size:g})"
@@ -102,11 +108,11 @@ def _parsed(text: str, default: Any) -> Any:
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
 def kernel(
-    *, name: str = "", limit: Limit | None = None, reference: Callable[..., Any] | None = None,
+    *, name: str = "", limit: Limit | float | None = None, reference: Callable[..., Any] | None = None,
     examples: Mapping[str, str] | None = None, formats: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...  # fmt: skip
 def kernel(function: Callable[..., Any] | None = None, /, **row: Any) -> Any:
-    """Make a function a Kernel; those of precdiff.kernels are registered by name.
+    """Make a function a Kernel; those of precdiff.kernels are registered by name. A number as `limit` is in ulp.
 
     >>> @kernel(limit=ulp(2))
     ... def double(x):
@@ -121,10 +127,37 @@ def kernel(function: Callable[..., Any] | None = None, /, **row: Any) -> Any:
 
 def kernel_of(function: Callable[..., Any], name: str = "", **row: Any) -> Kernel:
     """The Kernel of a function, with the given fields."""
-    made = Kernel(function, name or function.__name__, **{k: v for k, v in row.items() if v is not None})
-    if function.__module__.startswith("precdiff.kernels."):
+    given = {key: value for key, value in row.items() if value is not None}
+    if "limit" in given:
+        given["limit"] = _limit(given["limit"])
+    made = Kernel(function, name or getattr(function, "__name__", type(function).__name__), **given)
+    _check_parameters(made)
+    if str(getattr(function, "__module__", "")).startswith("precdiff.kernels."):
         KERNELS.add(made.name, made)
     return made
+
+
+def _limit(given: Any) -> Limit:
+    if isinstance(given, Limit):
+        return given
+    if isinstance(given, numbers.Real) and not isinstance(given, bool):
+        return ulp(float(given))
+    raise KernelError(f"@kernel(limit=...): found {given!r}; allowed are ulp(4), backward(3), or a number of ulp")
+
+
+def _check_parameters(kernel: Kernel) -> None:
+    try:
+        found = kernel.signature.parameters.values()
+    except (TypeError, ValueError):
+        raise KernelError(f"kernel {kernel.name}: its parameters cannot be read; write a function around it") from None
+    for p in found:
+        if p.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise KernelError(
+                f"kernel {kernel.name}: found the parameter {p}; inputs and options are known by their names. "
+                "Name every input (x, y=None) and every option (*, axis=-1)"
+            )
+        if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is inspect.Parameter.empty:
+            raise KernelError(f"kernel {kernel.name}: the option {p.name} needs a default, which says its type")
 
 
 def get_kernel(name: str | Kernel | Callable[..., Any]) -> Kernel:
@@ -133,6 +166,8 @@ def get_kernel(name: str | Kernel | Callable[..., Any]) -> Kernel:
         return name
     if callable(name):
         return kernel_of(name)
+    if not isinstance(name, str):
+        raise KernelError(f"kernel: found {type(name).__name__}; allowed are a name, file.py:function or a function")
     path, separator, function = name.rpartition(":")
     return _from_file(path, function) if separator and path.endswith(".py") else KERNELS[name]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from precdiff.device import DeviceProfile, get_profile
-from precdiff.errors import KernelError, PrecDiffError
+from precdiff.errors import FileError, KernelError, PrecDiffError
 from precdiff.formats import Format, carrier, format_of, get_format
 from precdiff.kernels.kernel import Kernel, get_kernel
 from precdiff.machine import EmulatedMachine, Tensor
@@ -54,6 +54,7 @@ def run_kernel(  # noqa: PLR0913 - what a run is made of
     chosen = get_kernel(kernel)
     device = get_profile(profile)
     settings = _options(chosen, options or {})
+    _check_seed(seed)
     trace = Trace(kernel=chosen.name, profile=device, options=settings, seed=seed)
     entered = _entered(chosen, inputs, format, device, settings)
     machine = EmulatedMachine(device, np.random.default_rng(seed))
@@ -62,6 +63,11 @@ def run_kernel(  # noqa: PLR0913 - what a run is made of
     outputs = _called(chosen, tensors, settings)
     trace.outputs.update({name: tensor.id for name, tensor in outputs.items()})
     return Run(trace, chosen)
+
+
+def _check_seed(seed: Any) -> None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise PrecDiffError(f"seed: found {seed!r}; allowed is a whole number of at least 0, or None")
 
 
 def _options(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +104,11 @@ def _accumulator(device: DeviceProfile, options: Mapping[str, Any], format: Form
 
 
 def _check_names(kernel: Kernel, inputs: Mapping[str, Any]) -> None:
+    if not kernel.inputs:
+        raise KernelError(f"kernel {kernel.name} takes no input; its first parameter must be a tensor, as in f(x)")
+    if not isinstance(inputs, Mapping):
+        found = type(inputs).__name__
+        raise KernelError(f"kernel {kernel.name}: inputs are {found}; allowed is a mapping from names to arrays")
     missing = [name for name, needed in kernel.inputs.items() if needed and name not in inputs]
     foreign = [name for name in inputs if name not in kernel.inputs]
     if not missing and not foreign:
@@ -111,6 +122,7 @@ def _check_names(kernel: Kernel, inputs: Mapping[str, Any]) -> None:
 
 
 def _as_carrier(kernel: Kernel, name: str, value: Any, target: Format | None) -> tuple[np.ndarray, Format]:
+    refuse_masked(f"kernel {kernel.name}, input {name}", value)
     array = np.asarray(value)
     try:
         own = format_of(array)
@@ -127,9 +139,19 @@ def _as_carrier(kernel: Kernel, name: str, value: Any, target: Format | None) ->
     return round_array(wide, Rounding(target)), target
 
 
+def refuse_masked(name: str, value: Any) -> None:
+    """A masked array has elements that are no values; what stands for them is not for us to say."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise PrecDiffError(
+            f"{name}: found a masked array; allowed are plain arrays. Give x.filled(value) or x.compressed()"
+        )
+
+
 def _called(kernel: Kernel, tensors: Mapping[str, Tensor], options: Mapping[str, Any]) -> dict[str, Tensor]:
     try:
         result = kernel(**tensors, **options)
+    except FileError:
+        raise  # of the dump that is being written, not of the kernel
     except PrecDiffError as error:
         raise KernelError(f"kernel {kernel.name}: {error}{_at(error)}") from error
     except Exception as error:
@@ -145,6 +167,9 @@ def _named(kernel: Kernel, result: Any) -> dict[str, Tensor]:
         found = {f"out{i}": value for i, value in enumerate(result)}
     else:
         found = {"out": result}
+    if not found or result is None:
+        shown = "nothing" if result is None else repr(result)
+        raise KernelError(f"kernel {kernel.name} returned {shown}; a kernel returns its output tensors: return y")
     for name, value in found.items():
         if not isinstance(value, Tensor):
             raise KernelError(f"kernel {kernel.name} returned {type(value).__name__} as {name!r}; allowed are Tensors")

@@ -15,7 +15,7 @@ import numpy as np
 
 from precdiff.device import DeviceProfile
 from precdiff.errors import KernelError
-from precdiff.formats import Format, get_format
+from precdiff.formats import FORMATS, Format, get_format
 from precdiff.machine.correct_rounding import correctly_rounded
 from precdiff.machine.machine import Machine, Planes
 from precdiff.machine.realarray import RealArray, exactly
@@ -132,7 +132,13 @@ class EmulatedMachine(Machine):
         return (self._deliver(total, accumulator, format),)
 
     def _accumulator(self, params: Mapping[str, Any], op: str, format: Format) -> Format:
-        return get_format(params["acc"]) if params.get("acc") else self.profile.accumulator(op, format)
+        if not params.get("acc"):
+            return self.profile.accumulator(op, format)
+        named = get_format(params["acc"])
+        if not named.is_float:
+            allowed = ", ".join(name for name, row in FORMATS.items() if row.is_float)
+            raise KernelError(f"{op} of {format.name}: acc is {named.name}; allowed are {allowed}")
+        return named
 
     def _deliver(self, values: np.ndarray, format: Format, to: Format) -> np.ndarray:
         """Values on their way into or out of the accumulator."""

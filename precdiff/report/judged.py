@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from precdiff.comparison import Verdict, require_compared
+from precdiff.comparison import (
+    Expected,
+    Identity,
+    ReferenceInfo,
+    TensorComparison,
+    Verdict,
+    compare_tensor,
+    require_compared,
+)
 from precdiff.diagnose import Finding, diagnose
 from precdiff.diagnose.judgement import Judgement
 from precdiff.errors import NotComparableError
@@ -17,15 +25,17 @@ from precdiff.report.report import Candidate, Report
 
 
 def judged_report(
-    judgement: Judgement, name: str, layer: str | None = None, findings: Sequence[Finding] = ()
+    judgement: Judgement, name: str, layer: str | None = None, findings: Sequence[Finding] = (), incomplete: str = ""
 ) -> Report:
-    """The Report of a Judgement; `layer` is a glob on layer names."""
+    """The Report of a Judgement; `layer` is a glob on layer names, `incomplete` says why a dump does not hold all."""
     rows = [c.row for c in judgement.steps.values()] + [c.row for c in judgement.outputs.values()]
+    rows += _passed_through(judgement)
     kept = [r for r in rows if layer is None or fnmatch.fnmatch(r.layer, layer)]
     if not kept:
-        raise NotComparableError(f"no layer matches {layer!r}; there are {', '.join(sorted({r.layer for r in rows}))}")
+        raise NotComparableError(_nothing(judgement, name, layer, incomplete))
     require_compared(kept)
-    envelope = [Candidate(profile, verdict) for profile, verdict in judgement.candidates]
+    candidates = judgement.candidates if judgement.outputs else []
+    envelope = [Candidate(profile, verdict) for profile, verdict in candidates]
     report = Report.of(
         kept,
         standard=judgement.settings.standard,
@@ -37,7 +47,49 @@ def judged_report(
         findings=tuple(findings),
         provenance=provenance(judgement),
     )
-    return dataclasses.replace(report, verdict=_over_the_envelope(report.verdict, envelope))
+    over = dataclasses.replace(report, verdict=_over_the_envelope(report.verdict, envelope))
+    return held_back(over, incomplete)
+
+
+def _nothing(judgement: Judgement, name: str, layer: str | None, incomplete: str) -> str:
+    """Why there is no row."""
+    if incomplete:
+        return f"{name}: nothing was computed; incomplete: {incomplete}. Run it again"
+    layers = sorted({step.layer for step in judgement.trace.steps})
+    if layer is not None and layers:
+        return f"no layer matches {layer!r}; there are {', '.join(layers)}"
+    return f"{name}: nothing was computed: the kernel returns {', '.join(judgement.trace.outputs.values())} as it came"
+
+
+def held_back(report: Report, incomplete: str) -> Report:
+    """The report of an incomplete dump: it says so, and what passes as far as it goes is undecided."""
+    if not incomplete:
+        return report
+    made = {**report.provenance, "incomplete": True, "incomplete_because": incomplete}
+    verdict: Verdict = "undecided" if report.verdict == "pass" else report.verdict
+    return dataclasses.replace(report, verdict=verdict, provenance=made)
+
+
+def _passed_through(judgement: Judgement) -> list[TensorComparison]:
+    """Rows of outputs that are inputs, where the kernel names a reference that says what they should be."""
+    return [
+        _untouched(judgement, name, id)
+        for name, id in judgement.trace.outputs.items()
+        if id in judgement.trace.inputs.values() and id in judgement.intended
+    ]
+
+
+def _untouched(judgement: Judgement, name: str, id: str) -> TensorComparison:
+    trace, made = judgement.trace, judgement.intended[id]
+    limit = judgement.limit.size if judgement.limit.kind == "ulp" else 4.0
+    values = made.values
+    info = ReferenceInfo(made.backend, made.bits, made.status, 0.0, made.checked)
+    expected = Expected(values.hi, values.lo, values.radius, values.kind, info=info, measures="total")
+    identity = Identity(id=id, name=name, op="input", role="output", paired_by="reference")
+    limits = judgement.settings.limits(role="output", max_ulp=limit)
+    return compare_tensor(
+        trace.values[id], expected, trace.formats[id], judgement.settings.standard, limits, identity
+    ).row
 
 
 def _over_the_envelope(verdict: Verdict, envelope: Sequence[Candidate]) -> Verdict:

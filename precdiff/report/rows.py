@@ -37,12 +37,18 @@ def _sortable(x: float) -> float:
 def verdict_line(report: Report) -> str:
     """The verdict with what it rests on: how many tensors, the worst, by how much."""
     tensor, total = subject(report), len(report.tensors)
-    stated = VERDICTS[report.verdict]
+    stated = VERDICTS[report.verdict] + ("" if not incomplete(report) else f": {incomplete(report)}")
     if tensor is None:
         return f"{stated}: no tensor was compared"
     alike = sum(row.verdict == report.verdict for row in report.tensors)
     among = "" if total == 1 or not alike else f"{alike} of {total} tensors; "
     return f"{stated}: {among}{name_of(tensor)} ({described(tensor)}): {largest(tensor)}; {tensor.rule}"
+
+
+def incomplete(report: Report) -> str:
+    """Why a dump does not hold all of its run; empty where it does."""
+    reason = report.provenance.get("incomplete_because")
+    return f"incomplete: {reason}" if reason else ""
 
 
 def described(tensor: TensorComparison) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,29 @@ from precdiff.comparison import Identity
 from precdiff.dump import Dump, open_dump
 from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import Format
-from precdiff.kernels import Kernel, Run, get_kernel
+from precdiff.kernels import Kernel, Run, get_kernel, refuse_masked
 from precdiff.trace import Step, Trace
 
 Named = tuple[Identity, np.ndarray, Format]
+
+
+@contextlib.contextmanager
+def opened(source: Any) -> Iterator[Any]:
+    """The source, a path as the dump there, which is closed again."""
+    if isinstance(source, str | Path):
+        with open_dump(source) as dump:
+            yield dump
+    else:
+        yield source
+
+
+def incomplete(source: Any) -> str:
+    """Why a dump does not hold all of its run, empty where it does: then nothing of it is a pass."""
+    if not isinstance(source, Dump):
+        return ""
+    if not source.complete:
+        return "the run ended before its output was written"
+    return "" if source.attrs.outputs else "the dump names no output, so only its steps were judged"
 
 
 def traced(source: Any) -> tuple[Trace, Kernel | None, str]:
@@ -25,8 +45,6 @@ def traced(source: Any) -> tuple[Trace, Kernel | None, str]:
         return source.trace, source.kernel or known_kernel(source.trace.kernel), f"run of {source.trace.kernel}"
     if isinstance(source, Trace):
         return source, known_kernel(source.kernel), f"trace of {source.kernel}"
-    if isinstance(source, str | Path):
-        source = open_dump(source)
     if isinstance(source, Dump):
         trace = source.trace()
         return trace, known_kernel(trace.kernel), str(source.path)
@@ -47,13 +65,14 @@ def named_tensors(source: Any) -> dict[str, Named]:
     """The tensors of a source by name: a trace's steps, or arrays as they are."""
     if isinstance(source, Mapping):
         return {name: _array(name, value) for name, value in source.items()}
-    if isinstance(source, Run | Trace | Dump | str | Path):
+    if isinstance(source, Run | Trace | Dump):
         trace = traced(source)[0]
         return {s.id: _step(trace, s) for s in trace.steps if s.op != "constant"}
     return {"array": _array("array", source)}
 
 
 def _array(name: str, value: Any) -> Named:
+    refuse_masked(name, value)
     array = np.asarray(value)
     if array.dtype == np.dtype(object):
         return Identity(id=name, name=name), array, formats.get_format("fp64")
@@ -69,6 +88,6 @@ def _step(trace: Trace, step: Step) -> Named:
 
 def shown(source: Any) -> str:
     """How a report calls a source."""
-    if isinstance(source, str | Path):
-        return str(source)
+    if isinstance(source, str | Path | Dump):
+        return str(source.path if isinstance(source, Dump) else source)
     return f"run of {source.trace.kernel}" if isinstance(source, Run) else type(source).__name__

@@ -8,17 +8,19 @@ from typing import Any
 
 from precdiff.comparison import Expected, Pair, TensorComparison, compare_tensor, pair, require_compared
 from precdiff.diagnose.judgement import Settings
-from precdiff.report.judged import versions
+from precdiff.report.judged import held_back, versions
 from precdiff.report.report import Report, Unmatched
-from precdiff.report.sources import Named, named_tensors, shown
+from precdiff.report.sources import Named, incomplete, named_tensors, opened, shown
 
 
 def values_report(actual: Any, expected: Any, settings: Settings, layer: str | None = None) -> Report:
     """Compare every tensor the two sides share; what only one has is listed."""
-    pairing = pair(named_tensors(actual), named_tensors(expected))
+    with opened(actual) as mine, opened(expected) as theirs:
+        pairing = pair(named_tensors(mine), named_tensors(theirs))
+        reason = incomplete(mine) or incomplete(theirs)
     rows = [_row(found, settings) for found in pairing.pairs if _wanted(found, layer)]
     require_compared(rows)
-    return Report.of(
+    report = Report.of(
         rows,
         standard=settings.standard,
         actual=shown(actual),
@@ -26,6 +28,7 @@ def values_report(actual: Any, expected: Any, settings: Settings, layer: str | N
         unmatched=Unmatched(pairing.unmatched_actual, pairing.unmatched_expected),
         provenance=versions(),
     )
+    return held_back(report, reason)
 
 
 def _wanted(found: Pair[Named, Named], layer: str | None) -> bool:

@@ -26,6 +26,9 @@ from precdiff.trace.step import Source, Step, Trace
 #: called with each new step and the tensor it made; a dump writer is one
 Sink = Callable[[Step, np.ndarray], None]
 
+#: steps after which a kernel is taken to run away: a Python loop that never ends would fill memory or disk
+MAX_STEPS = 1_000_000
+
 
 class RecordingMachine:
     """Machine `inner` with every op recorded in `trace`, and handed to `sink` at once."""
@@ -36,6 +39,7 @@ class RecordingMachine:
         self.inner = inner
         self.name = inner.name
         self.max_iterations = max_iterations
+        self.max_steps = MAX_STEPS
         self.trace = trace
         self._sink = sink
         self._layers: list[str] = []
@@ -82,6 +86,8 @@ class RecordingMachine:
         self, op: Op, inputs: Sequence[Tensor], params: Mapping[str, Any], format: Format | None = None
     ) -> Tensor:
         """Run the op on the inner machine and record it."""
+        if len(self.trace.steps) >= self.max_steps:
+            raise KernelError(f"stopped after {self.max_steps:,} steps: does a loop of it never end?")
         inner = [Tensor(t.planes, t.format, self.inner) for t in inputs]
         result = self.inner.apply(op, inner, params, format)
         step = Step(
