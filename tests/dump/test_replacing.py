@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from precdiff import api
+from precdiff.cli.main import main
 from precdiff.comparison import overall
 from precdiff.dump import DumpWriter, open_dump
 from precdiff.errors import FileError, KernelError, NotComparableError
 from precdiff.kernels import run_kernel
 from precdiff.report import Report, text
 from precdiff.report.values import values_report
+from precdiff.web import create_app
 
 X = np.float16([[1.0, 2.0, 3.0]])
 INCOMPLETE = "incomplete: the run ended before its output was written"
@@ -133,3 +136,17 @@ def test_changed_values_are_not_judged(path, judge):
         judge(path)
     with open_dump(path) as dump:
         assert dump.tensor("add")[7] == 5.0  # inspect still shows what is there
+
+
+def test_terminal_check_and_page_say_so(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    cut(path)
+    run = lambda *words: CliRunner().invoke(main, list(words))  # noqa: E731
+    compared = run("compare", "run.h5", "-o", "result.json")
+    assert compared.exit_code == 2 and f"UNDECIDED: {INCOMPLETE}" in compared.stderr
+    checked = run("check", "result.json", "--max-ulp", "1000")
+    assert checked.exit_code == 2 and INCOMPLETE in checked.stderr and "UNDECIDED" in checked.stderr
+    client = create_app(path.parent, {"TOKEN": "t"}).test_client()
+    client.get("/?token=t")
+    for entry in client.get("/index.json").json["runs"]:
+        assert INCOMPLETE in client.get(f"/runs/{entry['id']}").text
