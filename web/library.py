@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from precdiff.errors import FileError
-from precdiff.report import SCHEMA, Report
+from precdiff.errors import FileError, PrecDiffError
+from precdiff.report import SCHEMA, Report, pictures, render
 
 _DUMPS = (".h5", ".hdf5")
 #: where a report says what it is: `schema` is its first key
@@ -82,7 +82,8 @@ class Library:
         if suffix == ".json" and not _is_report(path):
             return None
         name, state = path.relative_to(self._root).as_posix(), path.stat()
-        id = hashlib.sha256(name.encode()).hexdigest()[:12]
+        bits = os.fsencode(name)
+        name, id = bits.decode("utf-8", "replace"), hashlib.sha256(bits).hexdigest()[:12]
         return Entry(id, name, path, "report" if suffix == ".json" else "dump", state.st_size, state.st_mtime)
 
     def find(self, id: str) -> Entry | None:
@@ -93,11 +94,22 @@ class Library:
         """The report of an entry as far as it is already there; a dump's may lie beside it as NAME.json."""
         if entry.kind == "report":
             return self.report(entry)
-        beside = self._entry(entry.path.with_suffix(".json"))
-        if beside is not None and beside.modified >= entry.modified:
-            return self.report(beside)
+        beside = self._beside(entry)
+        if beside is not None:
+            return beside
         known = self._known.get(entry.id)
         return known[1] if known and known[0] == (entry.modified, entry.size) else None
+
+    def _beside(self, dump: Entry) -> Report | None:
+        """The report NAME.json beside a dump, where it is one of that dump, readable and not older."""
+        entry = self._entry(dump.path.with_suffix(".json"))
+        if entry is None or entry.modified < dump.modified:
+            return None
+        try:
+            report = self.report(entry)
+        except PrecDiffError:
+            return None
+        return report if _names(report.actual, dump.path) else None
 
     def report(self, entry: Entry) -> Report:
         """The report of an entry, read, or for a dump computed."""
@@ -124,11 +136,33 @@ def _is_report(path: Path) -> bool:
 
 
 def _read(entry: Entry) -> Report:
+    """The report of a file; one that parses but cannot be printed is as unreadable as one that does not parse."""
     try:
         document = json.loads(entry.path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        if not isinstance(document, dict):
+            raise FileError("it is no JSON object")
+        report = Report.from_json(document)
+        render(report, verbose=True).encode()
+        pictures.timeline(report, report.tensors)
+        json.dumps(report.to_json(), allow_nan=False, ensure_ascii=False).encode()
+    except PrecDiffError as error:
         raise FileError(f"{entry.name} cannot be read: {error}") from error
-    return Report.from_json(document)
+    except Exception as error:  # the file is anybody's: whatever it breaks, the other pages stay
+        raise FileError(f"{entry.name} cannot be read: {type(error).__name__}: {error}") from error
+    return report
+
+
+def _names(actual: str, dump: Path) -> bool:
+    """Whether a report's `actual`, a path as it was typed somewhere, names that dump.
+
+    >>> [_names(a, Path("/d/out/pow.h5")) for a in ("pow.h5", "../out/pow.h5", "/d/out/pow.h5", "pow.npy", "/e/pow.h5")]
+    [True, True, True, False, False]
+    """
+    named = Path(os.path.normpath(actual))
+    if named.is_absolute():
+        return named.resolve() == dump.resolve()
+    parts = [part for part in named.parts if part != ".."]
+    return bool(parts) and list(dump.parts[-len(parts) :]) == parts
 
 
 def _explain(entry: Entry) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from precdiff.cli.judging import exit_code
-from precdiff.cli.options import subcommand
+from precdiff.cli.options import LIMIT, subcommand
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import FileError
 
@@ -20,18 +21,23 @@ if TYPE_CHECKING:
 
 @subcommand
 @click.argument("result", metavar="RESULT.json")
-@click.option("--max-ulp", type=click.FloatRange(min=0), required=True, metavar="N", help="The new limit.")
+@click.option("--max-ulp", type=LIMIT, required=True, metavar="N", help="The new limit.")
 def command(terminal: Terminal, result: str, max_ulp: float) -> int:
     """Judge RESULT.json again with another limit.
 
     RESULT.json is what compare -o wrote. Counts are exact where N is 0, 1/2, 1, 2 ... 64 or a power of two, else a
     range; exit 2 where the range leaves the verdict open.
     """
-    from precdiff.comparison import overall
+    from precdiff.comparison import over_tensors
     from precdiff.comparison.rejudge import rejudge
+    from precdiff.report.rows import incomplete
 
-    judged = [rejudge(row, max_ulp) for row in read_report(result).tensors]
-    verdict = overall(one.verdict for one in judged)
+    report = read_report(result)
+    judged = [rejudge(row, max_ulp) for row in report.tensors]
+    verdict = over_tensors(dataclasses.replace(one.row, verdict=one.verdict) for one in judged)
+    if report.provenance.get("incomplete"):
+        terminal.say(f"  {incomplete(report)}")
+        verdict = "undecided" if verdict == "pass" else verdict
     for one in judged:
         if one.high is not None or one.verdict == "fail":
             terminal.say(_line(one, max_ulp))
@@ -49,7 +55,7 @@ def read_report(path: str) -> Report:
         document: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Allowed is a report, as `precdiff compare -o` writes it.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         raise FileError(f"{path}: this is no JSON document. Allowed is a report, as `precdiff compare -o` writes it.")

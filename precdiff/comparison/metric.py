@@ -49,7 +49,8 @@ class ScaledSum:
         if not x.size:
             return
         first, second = _exponent(x), _exponent(y)
-        total = float(np.sum(_scaled(x, first) * _scaled(y, second)))
+        with np.errstate(over="ignore"):  # an error in ULP may itself be beyond fp64
+            total = float(np.sum(_scaled(x, first) * _scaled(y, second)))
         if total:
             self._chunks.append((total, first + second))
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from precdiff.comparison.result import TensorComparison, Verdict
+from precdiff.errors import FileError
 from precdiff.formats import get_format
 
 
@@ -26,12 +27,44 @@ class Rejudged:
 
 def rejudge(row: TensorComparison, max_ulp: float) -> Rejudged:
     """The row under `max_ulp`; steps judged by their op's bound, and integers, keep their verdict."""
+    _check(row)
     if row.verdict == "not_compared" or not _by_ulp(row):
         return Rejudged(row, row.verdict)
     low, high = counts_beyond(row.ulp_histogram, max_ulp)
     low, high = _around_worst(row, max_ulp, max(0, low - row.excused), high)
     low, high = max(low, row.nonfinite.mismatched), max(high, row.nonfinite.mismatched)
     return Rejudged(row, "fail" if low else "undecided" if high else "pass", low, high)
+
+
+def _check(row: TensorComparison) -> None:
+    """Raise where the row contradicts itself: a verdict from such figures would mean nothing."""
+    counts = [count for _, count in row.ulp_histogram]
+    worst, edges = row.worst[0].ulp if row.worst else row.max_ulp, [edge for edge, _ in row.ulp_histogram]
+    given = [row.compared, row.excused, row.over_limit, row.nonfinite.mismatched, *counts]
+    size, known = math.prod(row.shape), row.compared > 0
+    wrong = {
+        "a count is negative or larger than the tensor": not all(0 <= n <= size for n in given),
+        f"the histogram counts {sum(counts)} elements, compared are {row.compared}": sum(counts) != row.compared,
+        "an edge of the histogram is none": any(_edge(edge) != edge for edge in edges),
+        "an ULP error is none": known and not (row.max_ulp >= 0.0 and worst >= 0.0),
+        "max_ulp is not in the last class of the histogram": known and _edge(row.max_ulp) != max(edges),
+    }
+    found = next((problem for problem, there in wrong.items() if there), None)
+    if found is not None:
+        raise FileError(f"{row.name or row.id}: the report contradicts itself: {found}. Make it again with compare -o")
+
+
+def _edge(error: float) -> float:
+    """The class an error is in: 0, 1/2, 1, 2 ... 64, then powers of two, inf."""
+    if not 0.0 < error < math.inf:
+        return error if error >= 0.0 else math.nan
+    if error <= 0.5:
+        return 0.5
+    if error <= 64.0:
+        return float(math.ceil(error))
+    fraction, exponent = math.frexp(error)
+    exponent -= fraction == 0.5
+    return math.inf if exponent > 1023 else math.ldexp(1.0, exponent)
 
 
 def counts_beyond(histogram: Sequence[tuple[float, int]], limit: float) -> tuple[int, int]:

@@ -8,6 +8,7 @@ error that names its place. Nothing here knows what a report is.
 from __future__ import annotations
 
 import math
+import sys
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -19,6 +20,8 @@ from precdiff.errors import FileError
 
 T = TypeVar("T")
 
+#: of fp64; Python reads larger integers, which no figure of a report can be
+_LARGEST = sys.float_info.max
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -57,7 +60,9 @@ def decode(hint: Any, value: Any, place: str = "report") -> Any:
     if origin is Literal:
         return _one_of(arguments, value, place)
     if origin is tuple and Ellipsis not in arguments:
-        return tuple(decode(one, item, place) for one, item in zip(arguments, _list(value, place), strict=True))
+        if len(_list(value, place)) != len(arguments):
+            raise _wrong(place, value, f"a list of {len(arguments)}")
+        return tuple(decode(one, item, place) for one, item in zip(arguments, value, strict=True))
     if origin in (tuple, list, Sequence):
         items = [decode(arguments[0], item, f"{place}[{i}]") for i, item in enumerate(_list(value, place))]
         return items if origin is list else tuple(items)
@@ -82,7 +87,7 @@ def _number(value: Any, place: str) -> float:
     """Return the number; a count stays the int it was written as."""
     if isinstance(value, str) and value in _NONFINITE:
         return _NONFINITE[value]
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
         raise _wrong(place, value, 'a number or one of "nan", "inf", "-inf"')
     return value
 
@@ -103,7 +108,7 @@ def _one_of(allowed: tuple[Any, ...], value: Any, place: str) -> Any:
 
 
 def _plain(hint: Any, value: Any, place: str) -> Any:
-    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+    if not isinstance(value, hint) or (hint is int and (isinstance(value, bool) or abs(value) >= 2**63)):
         raise _wrong(place, value, f"a value of type {hint.__name__}")
     return value
 

@@ -1,6 +1,7 @@
 """Judging a stored row again: never another verdict than comparing again would give, and a range where that is open."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from precdiff.comparison import Expected, Identity, Limits, ReferenceInfo, compare_tensor
 from precdiff.comparison.rejudge import counts_beyond, rejudge
+from precdiff.errors import FileError
 
 
 def row_of(ulps, limit=4.0, **more):
@@ -60,6 +62,31 @@ def test_what_was_excused_does_not_count():
 def test_mismatched_values_fail_under_any_limit():
     row = compare_tensor(np.float32([np.nan, 1]), np.float32([1, 1]), "fp32", "ulp", Limits(max_ulp=4)).row
     assert rejudge(row, 1e300).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"compared": -1}, "a count is negative or larger than the tensor"),
+        ({"over_limit": 3}, "a count is negative or larger than the tensor"),
+        ({"ulp_histogram": ((1.0, -1), (8.0, 3))}, "a count is negative or larger than the tensor"),
+        ({"ulp_histogram": ((1.0, 1),)}, "the histogram counts 1 elements, compared are 2"),
+        ({"ulp_histogram": ((0.7, 1), (8.0, 1))}, "an edge of the histogram is none"),
+        ({"ulp_histogram": ((-1.0, 1), (8.0, 1))}, "an edge of the histogram is none"),
+        ({"max_ulp": math.nan}, "an ULP error is none"),
+        ({"max_ulp": math.inf}, "max_ulp is not in the last class of the histogram"),
+        ({"max_ulp": 2.0}, "max_ulp is not in the last class of the histogram"),
+    ],
+)
+def test_a_row_that_contradicts_itself_has_no_verdict(change, message):
+    with pytest.raises(FileError, match=f"out: the report contradicts itself: {message}"):
+        rejudge(dataclasses.replace(row_of([1.0, 8.0]), **change), 4)
+
+
+@given(st.lists(st.floats(0, exclude_min=False), min_size=1, max_size=20))
+def test_no_row_that_was_compared_contradicts_itself(values):
+    row = compare_tensor(np.array(values), np.zeros(len(values)), "fp64", "ulp").row
+    assert rejudge(row, 4).verdict == row.verdict
 
 
 def test_other_rules_keep_their_verdict():

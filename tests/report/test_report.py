@@ -109,6 +109,24 @@ def test_a_number_must_be_a_number():
         Report.from_json(document)
 
 
+@pytest.mark.parametrize("figure", [10**400, math.nan, True, None], ids=str)
+def test_a_number_must_be_one_of_fp64(figure):
+    document = example().to_json()
+    document["tensors"][1]["max_ulp"] = figure
+
+    with pytest.raises(FileError, match=r"report\.tensors\[1\]\.max_ulp: found .*, allowed is a number"):
+        Report.from_json(document)
+
+
+@pytest.mark.parametrize("row", [[1.0], [1.0, 2, 3], "ab", [1.0, 0.5], [1.0, 2**63]], ids=str)
+def test_a_histogram_row_is_an_edge_and_a_count(row):
+    document = example().to_json()
+    document["tensors"][1]["ulp_histogram"] = [row]
+
+    with pytest.raises(FileError, match=r"report\.tensors\[1\]\.ulp_histogram\[0\]: found"):
+        Report.from_json(document)
+
+
 def test_of_fills_in_what_follows(nonfinite):
     assert (nonfinite.verdict, nonfinite.first_divergence) == ("fail", "y")
     assert nonfinite.rule == nonfinite.tensors[0].rule

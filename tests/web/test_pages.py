@@ -208,6 +208,54 @@ def test_a_report_beside_a_dump_saves_judging_it(root, monkeypatch):
     assert "out (fp16 8x64)" in Page(client.get(f"/runs/{run_of(client, 'pow.h5')}").text)
 
 
+@pytest.mark.parametrize("actual", ["other.h5", "pow.npy", "elsewhere/pow.h5", "run of pow"])
+def test_a_report_of_something_else_is_not_the_dumps(root, monkeypatch, actual):
+    monkeypatch.setattr(library, "_explain", lambda entry: Report.of(example().tensors[:1]))
+    (root / "pow.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    (root / "pow.json").write_text(json.dumps(replace(example(), actual=actual).to_json()))
+    os.utime(root / "pow.h5", (1, 1))
+    client = client_of(root)
+
+    assert "PASS" in Page(client.get(f"/runs/{run_of(client, 'pow.h5')}").text)
+
+
+def broken(**change):
+    """The example's document with fields of its last tensor changed."""
+    document = example().to_json()
+    document["tensors"][-1] |= change
+    return json.dumps(document).encode()
+
+
+MALFORMED = {
+    "no object": b'["precdiff.report/1"]',
+    "cut off": broken()[:-20],
+    "no text": b'{"schema": "precdiff.report/1", "x": "\xff"}',
+    "deep": b'{"schema": "precdiff.report/1", "x": ' + b"[" * 100_000,
+    "deep evidence": broken().replace(b'"condition number": 8.9', b'"a": ' + b"[" * 800 + b"]" * 800),
+    "a histogram row": broken(ulp_histogram=[[1.0]]),
+    "a huge number": broken(max_ulp=10**400),
+    "a huge count": broken(ulp_histogram=[[1.0, 10**400]]),
+    "a format": broken(format="fp17"),
+    "half a character": broken(name="\ud800"),
+    "a shape": broken(shape=[None]),
+    "a list for a path": json.dumps({**example().to_json(), "provenance": {"decided_otherwise": 3}}).encode(),
+}
+
+
+@pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
+def test_the_index_survives_any_file(root, content):
+    (root / "broken.json").write_bytes(content)
+    client = client_of(root)
+    page = client.get("/")
+
+    assert page.status_code == 200
+    verdicts = {row[0]: row[2] for row in Page(page.text).table("Reports and dumps under")[1:]}
+    assert verdicts == {"pow.json": "FAIL", "broken.json": "unreadable"}
+    id = run_of(client, "broken.json")
+    for address in (f"/runs/{id}", f"/runs/{id}.json", f"/runs/{id}/tensors/0"):
+        assert client.get(address).status_code == 422
+
+
 @pytest.mark.parametrize("address", ["/runs/nothing", "/runs/nothing.json", "/nowhere", "/runs/x/tensors/0"])
 def test_wrong_addresses_say_so(client, address):
     response = client.get(address)
