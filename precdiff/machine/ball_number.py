@@ -90,14 +90,14 @@ def _kinds(x: Any) -> list[float]:
     lo, hi = _interval(ball)
     if lo == hi:
         return [float(lo)]
-    possible = [v for low, high, values in _REGIONS if not (ball < low or ball > high) for v in values]
+    possible = [v for low, high, values in _REGIONS if not (ball <= low or ball >= high) for v in values]
+    possible += [v for v in (-1.0, 0.0, 1.0) if not (ball < v or ball > v)]
     return possible if ball.is_finite() else [*possible, math.inf, -math.inf, math.nan]
 
 
-#: (from, to, one number of each kind in it)
+#: (above, below, one number of each kind between)
 _REGIONS = (
-    (-math.inf, -1, (-3.0, -2.5, -2.0, -1.0)), (-1, 0, (-1.0, -0.5, 0.0)), (0, 1, (0.0, 0.5, 1.0)),
-    (1, math.inf, (1.0, 2.0, 2.5, 3.0)),
+    (-math.inf, -1, (-3.0, -2.5, -2.0)), (-1, 0, (-0.5,)), (0, 1, (0.5,)), (1, math.inf, (2.0, 2.5, 3.0)),
 )  # fmt: skip
 
 

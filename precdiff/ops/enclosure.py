@@ -58,7 +58,7 @@ def special_points(pairs: tuple[Pair, ...], points: np.ndarray, pole: np.ndarray
     infinite = np.zeros(points.shape, bool)
     for lo, hi in pairs:
         nan = nan | np.isnan(lo)
-        point = point & (lo == hi)
+        point = point & _is_point((lo, hi))
         infinite = infinite | ((lo == hi) & np.isinf(lo))
     return np.asarray(nan | (point & (np.isnan(points) | infinite | (pole & np.isinf(points)))))
 
@@ -77,7 +77,7 @@ def increasing(
             low_end = np.where((x[0] == 0) & (at_lo == 0), at_lo, lower(at_lo, bound))
             high_end = np.where((x[1] == 0) & (at_hi == 0), at_hi, upper(at_hi, bound))
             pair = np.maximum(low_end, low), np.minimum(high_end, high)
-            pair = unknown(pair, ((x[0] == pole) | (x[1] == pole)) & (x[0] < x[1]))
+            pair = unknown(pair, ((x[0] == pole) | (x[1] == pole)) & ~_is_point(x))
             outside = np.isnan(at_lo) & np.isnan(at_hi)
             return settle(pair, at_lo, special_points((x,), at_lo, x[0] == pole) | outside)
 
@@ -92,7 +92,7 @@ def decreasing(
 
     def enclose(x: Pair) -> Pair:
         lo, hi = mirrored(x)
-        across = (x[0] <= pole) & (x[1] >= pole) & (x[0] < x[1])
+        across = (x[0] <= pole) & (x[1] >= pole) & ~_is_point(x)
         return unknown((-hi, -lo), across)
 
     return enclose
@@ -152,7 +152,9 @@ def _is_infinite(x: Pair) -> np.ndarray:
 
 
 def _is_point(x: Pair) -> np.ndarray:
-    return np.asarray((x[0] == x[1]) | (np.isnan(x[0]) & np.isnan(x[1])))
+    """One number, zeros with their sign, or NaN."""
+    equal = (x[0] == x[1]) & (np.signbit(x[0]) == np.signbit(x[1]))
+    return np.asarray(equal | (np.isnan(x[0]) & np.isnan(x[1])))
 
 
 def _has_zero(x: Pair) -> np.ndarray:
@@ -161,7 +163,7 @@ def _has_zero(x: Pair) -> np.ndarray:
 
 def _exact_zero(pairs: tuple[Pair, ...], points: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Where point operands give an exact zero, whose sign `points` knows."""
-    point = np.logical_and.reduce([lo == hi for lo, hi in pairs])
+    point = np.logical_and.reduce([_is_point(pair) for pair in pairs])
     return np.asarray(point & where & (points == 0))
 
 
@@ -184,6 +186,7 @@ def divide(x: Pair, y: Pair) -> Pair:
         pair = np.where(ends[0], 0.0, lower(lo, 0.5)), np.where(ends[1], 0.0, upper(hi, 0.5))
         pair = unknown(pair, _has_zero(y))
         exact = special_points((x, y), points, y[0] == 0) | _exact_zero((x, y), points, (x[0] == 0) & (y[0] != 0))
+        exact |= _is_point(y) & (y[0] == 0) & ((x[0] > 0) | (x[1] < 0))
         return settle(pair, points, exact)
 
 
