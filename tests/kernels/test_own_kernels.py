@@ -1,9 +1,12 @@
 """A user's kernels: functions, files, options, inputs, outputs, and what is said when something is wrong with them."""
 
+import types
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+import precdiff.kernels
 from precdiff import ops
 from precdiff.device import get_profile
 from precdiff.errors import FileError, KernelError, PrecDiffError, UnknownNameError
@@ -225,6 +228,11 @@ class TestNames:
         made = kernel(lambda x: x + x)
         assert get_kernel(made) is made
         assert get_kernel(lambda x: x).inputs == {"x": True}
+
+    def test_no_kernels_file_hides_a_name_of_the_package(self):
+        """Discovering imports every file, and a file's module takes the place of a function of that name."""
+        assert len(tuple(KERNELS)) > 0
+        assert [n for n in precdiff.kernels.__all__ if isinstance(getattr(precdiff.kernels, n), types.ModuleType)] == []
 
     def test_limits(self):
         assert (str(ulp(4)), str(backward(2.5))) == ("ulp(4)", "backward(2.5)")
