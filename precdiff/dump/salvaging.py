@@ -43,7 +43,7 @@ def salvage(source: str | Path, target: str | Path) -> Salvaged:
         bad = {id: text for id, row in dump.tensors.items() if (text := tensor_problem(row, dump.code_chunks))}
         lost = [*missing, *(Problem(f"tensor {id}", problem) for id, problem in bad.items())]
         provenance = {**dump.attrs.provenance, "salvaged": {"from": source.name, "lost": [str(p) for p in lost]}}
-        with DumpWriter(target, provenance=provenance, protect=False) as writer:
+        with DumpWriter(target, provenance=provenance) as writer:
             return _copy(dump, writer, set(dump.tensors) - set(bad), lost)
 
 

@@ -46,14 +46,13 @@ class DumpWriter:
     """Writes one dump. `data` says what is kept of a tensor: full | stats | checksum.
 
     `provenance` is added to what is recorded anyway (versions, command, the whole profile) and wins over it; `place` is
-    where the run stands in a larger one: iteration, rank, microbatch. With `protect` a complete dump at `path` is only
-    replaced by a complete one: until then the new one is written to `path` + `.new`.
+    where the run stands in a larger one: iteration, rank, microbatch. A complete dump at `path` stays until
+    the new one is complete, or its `with` block ends without an error; until then that is `path` + `.new`.
     """
 
     def __init__(
         self, path: str | Path, *, data: str = "full", created: str | None = None,
-        provenance: Mapping[str, Any] | None = None, flush_seconds: float = FLUSH_SECONDS, protect: bool = True,
-        **place: int,
+        provenance: Mapping[str, Any] | None = None, flush_seconds: float = FLUSH_SECONDS, **place: int,
     ) -> None:  # fmt: skip
         self._place_in_job = _place_in_job(place)
         if data not in schema.DATA_KINDS:
@@ -65,7 +64,7 @@ class DumpWriter:
         self._known: set[str] = set()
         self._held: dict[str, Any] = {}
         self._pools: dict[str, Pool] = {}
-        self._written = place_for(self.path) if protect else self.path
+        self._written = place_for(self.path)
         self._complete = False
         self._session = Session(self._written, flush_seconds)
         self._file = self._session.file
@@ -210,7 +209,11 @@ class DumpWriter:
     def close(self) -> None:
         """Flush and close; without `finish` or `complete` the dump is known to be incomplete."""
         self._session.close()
-        if self._complete and self._written != self.path:
+        if self._complete:
+            self._put_in_place()
+
+    def _put_in_place(self) -> None:
+        if self._written != self.path:
             self._written.replace(self.path)
             self._written = self.path
 
@@ -221,7 +224,9 @@ class DumpWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-        if error is not None and not self._complete:
+        if error is None:
+            self._put_in_place()
+        elif not self._complete:
             self._left_by(error)
 
     def _left_by(self, error: BaseException) -> None:
