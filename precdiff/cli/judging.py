@@ -42,14 +42,13 @@ def _two_sides(judge: Callable[..., Report], actual: str, expected: str | None, 
             f"{actual}: values alone have no reference. Give EXPECTED; or --kernel and the --input they were made from."
         )
     report = judge(mine, None if expected is None else _side(expected), **how)
+    report = dataclasses.replace(report, expected=expected or report.expected)
     if isinstance(mine, str):
         return report
     next_step = (
         f"precdiff compare {shlex.quote(actual)} --kernel KERNEL --input NAME=FILE   # values alone have no steps"
     )
-    return dataclasses.replace(
-        report, actual=actual, expected=expected or report.expected, provenance={**report.provenance, "next": next_step}
-    )
+    return dataclasses.replace(report, actual=actual, provenance={**report.provenance, "next": next_step})
 
 
 def _side(text: str) -> Any:

@@ -78,5 +78,6 @@ def _row(role: str, row: dict[str, Any]) -> str:
 
     shape = "x".join(map(str, row["shape"])) or "scalar"
     ends = [numbers.value(row[key], row["format"]) for key in ("min", "max") if row[key] is not None]
+    ends = [" ... ".join(ends)] if ends else []
     special = [f"{row[key]} {word}" for key, word in (("nan_count", "NaN"), ("inf_count", "inf")) if row[key]]
-    return f"  {role:<7} {row['name']:<6} {row['format']:<5} {shape:<10} {', '.join([' ... '.join(ends), *special])}"
+    return f"  {role:<7} {row['name']:<6} {row['format']:<5} {shape:<10} {', '.join([*ends, *special])}"

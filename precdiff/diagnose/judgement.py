@@ -153,7 +153,7 @@ class Judgement:
             "total": _largest(self.trace.values[step], total, format),
             "storage": _largest(self.trace.values[step], self.storages[step].values, format),
             "local": _largest(self.trace.values[step], self.locals_[step].values, format),
-            "inherited": _between(self.locals_[step].values, total, format),
+            "inherited": _between(self.locals_[step].values, total, format, np.isfinite(self.trace.values[step])),
         }
         return Errors(**worst)
 
@@ -283,10 +283,10 @@ def _largest(actual: np.ndarray, exact: RealArray, format: str) -> float | None:
     return float(np.max(ulp_error(actual[usable], (exact.hi[usable], exact.lo[usable]), row)))
 
 
-def _between(one: RealArray, other: RealArray, format: str) -> float | None:
-    """The largest distance of two exact values, in ulps at the second."""
+def _between(one: RealArray, other: RealArray, format: str, kept: np.ndarray) -> float | None:
+    """The largest distance of two exact values, in ulps at the second; not where the result overflowed or is NaN."""
     row = get_format(format)
-    usable = (one.kind == FINITE) & (other.kind == FINITE)
+    usable = (one.kind == FINITE) & (other.kind == FINITE) & kept
     if not usable.any():
         return None
     with np.errstate(over="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from precdiff.diagnose.finding import Finding
@@ -77,7 +77,17 @@ def rejected_lines(finding: Finding) -> list[str]:
     rejected = finding.evidence.get("rejected", ())
     if isinstance(rejected, Mapping):
         return [f"{cause}: {plain(why)}" for cause, why in rejected.items()]
-    return [plain(row) for row in rejected] if isinstance(rejected, Sequence) and not isinstance(rejected, str) else []
+    return [_rejected(row, finding) for row in rejected] if isinstance(rejected, list | tuple) else []
+
+
+def _rejected(row: Any, finding: Finding) -> str:
+    """A hypothesis in words: its cause, where, and what its change left of the error."""
+    if not isinstance(row, Mapping) or "cause" not in row:
+        return plain(row)
+    after, unit = row.get("error_after"), _STATISTICS.get(finding.statistic, finding.statistic)
+    where = f" at {row['step']}" if row.get("step") else ""
+    outcome = "no replay to prove it" if after is None else f"its change leaves {plain(after)} {unit}"
+    return f"{row['cause']}{where}: {outcome}"
 
 
 def likely_cause(report: Report) -> str:

@@ -39,7 +39,7 @@ def judged_report(
     report = Report.of(
         kept,
         standard=judgement.settings.standard,
-        rule=f"steps: local error within the op's bound; outputs: {judgement.limit}",
+        rule=f"steps: local error within the op's bound; outputs: {_output_rule(kept)}",
         envelope=envelope or None,
         actual=name,
         expected="reference",
@@ -49,6 +49,12 @@ def judged_report(
     )
     over = dataclasses.replace(report, verdict=_over_the_envelope(report.verdict, envelope))
     return held_back(over, incomplete)
+
+
+def _output_rule(rows: Sequence[TensorComparison]) -> str:
+    """The rule the outputs were judged by."""
+    rules = dict.fromkeys(row.rule for row in rows if row.role == "output")
+    return next(iter(rules), "none was judged") if len(rules) < 2 else "each by its own rule"
 
 
 def _nothing(judgement: Judgement, name: str, layer: str | None, incomplete: str) -> str:

@@ -60,7 +60,7 @@ def described(tensor: TensorComparison) -> str:
 def largest(tensor: TensorComparison) -> str:
     """The largest errors of a tensor, in ULP, absolute and relative."""
     if tensor.verdict == "not_compared":
-        return "nothing to compare"
+        return "nothing but NaN on both sides" if tensor.compared else "nothing to compare"
     absolute, relative = numbers.error(tensor.max_abs), numbers.error(tensor.max_rel)
     return f"worst {numbers.error(worst_ulp(tensor))} ULP, abs {absolute}, rel {relative}"
 
@@ -75,6 +75,8 @@ def over_limit(tensor: TensorComparison) -> str:
     stated = f"{tensor.over_limit} of {tensor.compared} elements ({numbers.share(tensor.over_limit, tensor.compared)})"
     if tensor.excused:
         stated += f", {tensor.excused} excused (largest {numbers.error(tensor.extra.get('excused_max_ulp'))} ULP)"
+    if tensor.extra.get("nan_pairs"):
+        stated += f", {_count(tensor, 'nan_pairs')} NaN on both sides (no error)"
     if tensor.extra.get("undecided"):
         stated += f", {_count(tensor, 'undecided')} undecided within the reference's radius"
     return stated
@@ -111,7 +113,7 @@ def divergence(report: Report) -> str:
     layer = f", layer {tensor.layer}" if tensor.layer else ""
     if tensor.verdict == "fail":
         return f"{where}{layer}: {numbers.error(worst_ulp(tensor))} ULP, {tensor.rule}"
-    return f"{where}{layer}: every step is within its bound, and most of the output's error is born here"
+    return f"{where}{layer}: no step breaks its bound; most of the output's error is born here"
 
 
 def _at(source: str) -> str:
@@ -210,7 +212,7 @@ def _worst_row(tensor: TensorComparison, row: Worst) -> list[str]:
 
 
 def distribution(tensor: TensorComparison) -> Facts:
-    """The ULP errors in few classes (exact, 1/2, 1, 2, 3-4, 5-8 ...) and their counts; a class includes its end."""
+    """The ULP errors in few classes by their upper edge (exact, <= 1/2, <= 1, <= 2, <= 4 ...), and their counts."""
     classes: dict[str, int] = {}
     for edge, count in tensor.ulp_histogram:
         classes[_class(edge)] = classes.get(_class(edge), 0) + count
@@ -218,14 +220,12 @@ def distribution(tensor: TensorComparison) -> Facts:
 
 
 def _class(edge: float) -> str:
-    if edge <= 2.0:
-        return {0.0: "exact", 0.5: "1/2"}.get(edge, f"{edge:g}")
-    top = 4.0
+    if edge <= 0.5:
+        return "<= 1/2" if edge > 0.0 else "exact"
+    top = 1.0
     while top < edge:
         top *= 2.0
-    if top > 1024.0:
-        return "inf" if top == float("inf") else f"to {top:.4g}"
-    return f"{top / 2 + 1:g}-{top:g}"
+    return "inf" if top == float("inf") else f"<= {top:.4g}"
 
 
 def histogram_table(tensor: TensorComparison) -> Table:

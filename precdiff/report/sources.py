@@ -62,13 +62,36 @@ def known_kernel(name: str) -> Kernel | None:
 
 
 def named_tensors(source: Any) -> dict[str, Named]:
-    """The tensors of a source by name: a trace's steps, or arrays as they are."""
+    """The tensors of a source by name: a trace's outputs and other steps, or arrays as they are."""
     if isinstance(source, Mapping):
         return {name: _array(name, value) for name, value in source.items()}
     if isinstance(source, Run | Trace | Dump):
-        trace = traced(source)[0]
-        return {s.id: _step(trace, s) for s in trace.steps if s.op != "constant"}
+        return _traced_tensors(traced(source)[0])
     return {"array": _array("array", source)}
+
+
+def is_bare(source: Any) -> bool:
+    """Whether a source is one array, without a name."""
+    return not isinstance(source, Mapping | Run | Trace | Dump)
+
+
+def only_output(tensors: Mapping[str, Named], source: str) -> dict[str, Named]:
+    """What a bare array is compared with: the one output of the other side."""
+    outputs = {name: tensor for name, tensor in tensors.items() if tensor[0].role == "output"}
+    if len(outputs) != 1:
+        names = ", ".join(outputs) or "none"
+        raise NotComparableError(
+            f"{source} has the outputs {names}; an array stands for exactly one. "
+            f"Say which in Python: precdiff.compare(..., {{{next(iter(outputs), 'NAME')!r}: array}})"
+        )
+    return outputs
+
+
+def _traced_tensors(trace: Trace) -> dict[str, Named]:
+    """Outputs by the output's name, where no other step is called so; other steps by their id."""
+    ids = {step.id for step in trace.steps}
+    named = {id: name for name, id in trace.outputs.items() if name == id or name not in ids}
+    return {named.get(s.id, s.id): _step(trace, s, named.get(s.id, "")) for s in trace.steps if s.op != "constant"}
 
 
 def _array(name: str, value: Any) -> Named:
@@ -79,9 +102,9 @@ def _array(name: str, value: Any) -> Named:
     return Identity(id=name, name=name), formats.carrier(array), formats.format_of(array)
 
 
-def _step(trace: Trace, step: Step) -> Named:
+def _step(trace: Trace, step: Step, output: str) -> Named:
     role = "output" if step.id in trace.outputs.values() else "intermediate"
-    name, source = step.source.name or step.id, str(step.source)
+    name, source = output or step.source.name or step.id, str(step.source)
     identity = Identity(id=step.id, name=name, layer=step.layer, op=step.op, source=source, phase=step.phase, role=role)
     return identity, trace.values[step.id], formats.get_format(step.format)
 

@@ -46,6 +46,48 @@ def test_arrays_in_any_file(document, sides, pair):
     assert (report["actual"], report["expected"]) == pair
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["dump first", "array first"])
+def test_a_dump_and_the_array_of_its_output(document, dump, order):
+    np.save("device.npy", api.open_dump(dump).trace().values["where#11"].astype(np.float16))
+    report = document("compare", *[dump, "device.npy"][::order])
+    (row,) = report["tensors"]
+
+    assert (report["verdict"], row["name"], row["paired_by"], row["max_ulp"]) == ("pass", "out", "position", 0.0)
+    assert [report["actual"], report["expected"]][::order] == [dump, "device.npy"]
+    assert report["unmatched"] == {"actual": [], "expected": []}
+
+
+TWO = "def two(x):\n    return {'a': x + x, 'b': x * x}\n"
+
+
+def test_an_array_does_not_say_which_of_two_outputs_it_is(precdiff):
+    Path("k.py").write_text(TWO)
+    np.save("one.npy", np.float16(1))
+    precdiff("run", "k.py:two", "--input", "x=1", "-o", "two.h5")
+    result = precdiff("compare", "two.h5", "one.npy")
+
+    assert result.exit_code == 2 and "two.h5 has the outputs a, b; an array stands for exactly one" in result.stderr
+
+
+def test_two_runs_name_their_outputs_as_the_kernel_does(document, dump):
+    rows = document("compare", dump, dump)["tensors"]
+    assert [(row["name"], row["role"]) for row in rows][-1] == ("out", "output")
+
+
+@pytest.mark.parametrize("words", [("compare", "nan.npy", "nan.npy"), ("eval", "log(x)", "x=-1")], ids=" ".join)
+def test_nothing_but_nan_is_nothing_compared(precdiff, words):
+    np.save("nan.npy", np.full(3, np.nan, np.float16))
+    result = precdiff(*words)
+
+    assert result.exit_code == 2 and "holds nothing but NaN" in result.stderr
+
+
+def test_an_output_of_nothing_but_nan_is_no_pass(document):
+    report = document("eval", "log(x-2)", "x=1")["report"]
+    assert {row["name"]: row["verdict"] for row in report["tensors"]}["sub"] == "pass"
+    assert report["verdict"] == "not_compared"
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

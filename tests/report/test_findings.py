@@ -51,7 +51,11 @@ def test_without_a_replay_there_is_no_proof():
     ("rejected", "lines"),
     [
         ({"cancellation": "error stays 4"}, ["cancellation: error stays 4"]),
-        ([{"cause": "overflow", "error_after": 4.0}], ["cause overflow, error_after 4"]),
+        ([{"cause": "overflow", "error_after": 4.0}], ["overflow: its change leaves 4 RMS ULP"]),
+        (
+            [{"cause": "cancellation", "step": "sub", "error_after": None}],
+            ["cancellation at sub: no replay to prove it"],
+        ),
         (["overflow: no exponent near the limit"], ["overflow: no exponent near the limit"]),
         (None, []),
     ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from precdiff import api
 from precdiff.comparison import Identity, compare_tensor
 from precdiff.errors import FileError
 from precdiff.report import Report, Unmatched, render
@@ -164,3 +165,18 @@ def test_a_tensor_is_found_by_id_and_the_failing_row_wins():
 def test_values_and_their_json(hint, value, encoded):
     assert encode(value) == encoded
     assert decode(hint, encoded) == value
+
+
+@pytest.mark.parametrize("format", ["e4m3fn", "fp16"])
+def test_what_overflowed_as_it_must_has_no_error(format):
+    large = {"e4m3fn": 20.0, "fp16": 200.0}[format]
+
+    def cubed(x):
+        return x / 3 * x * x
+
+    def errors(values):
+        run = api.run(cubed, format=format, inputs={"x": api.round_array(values, format)})
+        report = api.compare(run, max_ulp=64)
+        return report.verdict, next(row.errors for row in report.tensors if row.role == "output")
+
+    assert errors([large, 1.0]) == errors([1.0])

@@ -121,7 +121,7 @@ def test_the_values_of_the_worst_elements(report, document, text, page):
 def test_the_distribution(report, document, text, page):
     counts = {}
     for edge, count in output(document)["ulp_histogram"]:
-        name = next(name for name, top in (("1/2", 0.5), ("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8)) if edge <= top)
+        name = next(name for name, top in (("1/2", 0.5), ("1", 1), ("2", 2), ("4", 4), ("8", 8)) if edge <= top)
         counts[name] = counts.get(name, 0) + count
 
     def parsed(source):
@@ -133,7 +133,7 @@ def test_the_distribution(report, document, text, page):
     assert parsed(lines[-1]) == counts
     assert parsed(next(line for line in assertion(report).splitlines() if line.startswith("  ULP"))) == counts
     words = " ".join("".join(page.text).split())
-    assert parsed(words[words.index("ULP 1/2") : words.index("would pass")]) == counts
+    assert parsed(words[words.index("ULP <= 1/2") : words.index("would pass")]) == counts
     assert [[cells[0], int(cells[1])] for cells in table[1:]] == [
         [shown(edge), count] for edge, count in output(document)["ulp_histogram"]
     ]
