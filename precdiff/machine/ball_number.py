@@ -95,9 +95,10 @@ def _kinds(x: Any) -> list[float]:
     return possible if ball.is_finite() else [*possible, math.inf, -math.inf, math.nan]
 
 
-#: (above, below, one number of each kind between)
+#: (above, below, numbers of every kind between): two of each, so that a result that depends on the size shows
 _REGIONS = (
-    (-math.inf, -1, (-3.0, -2.5, -2.0)), (-1, 0, (-0.5,)), (0, 1, (0.5,)), (1, math.inf, (2.0, 2.5, 3.0)),
+    (-math.inf, -1, (-3.0, -2.5, -2.0, -5.0)), (-1, 0, (-0.5, -0.375)), (0, 1, (0.5, 0.375)),
+    (1, math.inf, (2.0, 2.5, 3.0, 5.0)),
 )  # fmt: skip
 
 

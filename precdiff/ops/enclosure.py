@@ -124,7 +124,19 @@ def add(x: Pair, y: Pair) -> Pair:
     with np.errstate(all="ignore"):
         points = x[0] + y[0]
         pair = _outward(*two_sum(x[0], y[0]), -1), _outward(*two_sum(x[1], y[1]), 1)
-        return settle(pair, points, special_points((x, y), points))
+        pair, points, exact = _beside_infinity((x, y), pair, points, (points, x[1] + y[1]))
+        return settle(pair, points, exact | special_points((x, y), points))
+
+
+def _beside_infinity(
+    pairs: tuple[Pair, ...], pair: Pair, points: np.ndarray, ends: Pair
+) -> tuple[Pair, np.ndarray, np.ndarray]:
+    """(pair, points, where exact) with infinite operands put right: where both ends of the plain result are one
+    infinity or one zero it is exactly that; elsewhere anything, since an unbounded pair means reals only.
+    """
+    infinite = np.logical_or.reduce([_is_infinite(p) for p in pairs])
+    exact = infinite & _is_point(ends) & ~np.isnan(ends[0])
+    return unknown(pair, infinite), np.where(exact, ends[0], points), exact
 
 
 def _outward(value: np.ndarray, error: np.ndarray, side: int) -> np.ndarray:
@@ -136,14 +148,15 @@ def _outward(value: np.ndarray, error: np.ndarray, side: int) -> np.ndarray:
 
 
 def multiply(x: Pair, y: Pair) -> Pair:
-    """Twin of x * y: the hull of the four corner products; 0 times an unbounded end is 0."""
+    """Twin of x * y: the hull of the four corner products."""
     with np.errstate(all="ignore"):
         points = x[0] * y[0]
         corners = [(a, b) for a in x for b in y]
         lo = np.min([_corner(a, b, -1) for a, b in corners], axis=0)
         hi = np.max([_corner(a, b, 1) for a, b in corners], axis=0)
-        pair = unknown((lo, hi), _is_infinite(x) & _has_zero(y) | _is_infinite(y) & _has_zero(x))
-        exact = special_points((x, y), points) | _exact_zero((x, y), points, (x[0] == 0) | (y[0] == 0))
+        plain = [a * b for a, b in corners]
+        pair, points, exact = _beside_infinity((x, y), (lo, hi), points, (np.min(plain, axis=0), np.max(plain, axis=0)))
+        exact |= special_points((x, y), points) | _exact_zero((x, y), points, (x[0] == 0) | (y[0] == 0))
         return settle(pair, points, exact)
 
 
@@ -172,7 +185,8 @@ def _corner(a: np.ndarray, b: np.ndarray, side: int) -> np.ndarray:
     # the error term of Dekker's product is itself inexact below 2^-969
     small = (np.abs(value) < 2.0**-960) & (a != 0) & (b != 0)
     outward = np.where(small, np.nextafter(value, side * np.inf), _outward(value, error, side))
-    return np.where((a == 0) | (b == 0), 0.0, outward)
+    zero = np.where(np.isfinite(value), value, 0.0)  # 0 times an unbounded end is 0
+    return np.where((a == 0) | (b == 0), zero, outward)
 
 
 def divide(x: Pair, y: Pair) -> Pair:
@@ -183,9 +197,9 @@ def divide(x: Pair, y: Pair) -> Pair:
         lo, hi = np.min(quotients, axis=0), np.max(quotients, axis=0)
         # the end that stems from a zero of x is exact; which end that is follows the divisor's sign
         ends = [np.where(y[0] > 0, one == 0, other == 0) for one, other in (x, x[::-1])]
-        pair = np.where(ends[0], 0.0, lower(lo, 0.5)), np.where(ends[1], 0.0, upper(hi, 0.5))
-        pair = unknown(pair, _has_zero(y))
-        exact = special_points((x, y), points, y[0] == 0) | _exact_zero((x, y), points, (x[0] == 0) & (y[0] != 0))
+        pair = np.where(ends[0], lo, lower(lo, 0.5)), np.where(ends[1], hi, upper(hi, 0.5))
+        pair, points, exact = _beside_infinity((x, y), unknown(pair, _has_zero(y)), points, (lo, hi))
+        exact |= special_points((x, y), points, y[0] == 0) | _exact_zero((x, y), points, (x[0] == 0) & (y[0] != 0))
         exact |= _is_point(y) & (y[0] == 0) & ((x[0] > 0) | (x[1] < 0))
         return settle(pair, points, exact)
 
@@ -202,10 +216,12 @@ def corners(host: Host, bound: float) -> Callable[[Pair, Pair], Pair]:
         with np.errstate(all="ignore"):
             points = host(x[0], y[0])
             values = [host(a, b) for a in x for b in y]
-            lo, hi = lower(np.min(values, axis=0), bound), upper(np.max(values, axis=0), bound)
+            ends = np.min(values, axis=0), np.max(values, axis=0)
+            lo, hi = lower(ends[0], bound), upper(ends[1], bound)
             point = _is_point(x) & _is_point(y)
             pair = unknown((np.where(x[0] > 0, np.maximum(lo, 0.0), lo), hi), ~((x[0] > 0) | point))
+            pair, points, exact = _beside_infinity((x, y), pair, points, ends)
             # 1^NaN and NaN^0 are 1, so a NaN beside an inexact operand tells nothing
-            return settle(pair, points, special_points((x, y), points, x[0] == 0) & point)
+            return settle(pair, points, exact & (x[0] > 0) | special_points((x, y), points, x[0] == 0) & point)
 
     return enclose

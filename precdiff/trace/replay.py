@@ -2,9 +2,9 @@
 
 Unchanged steps keep their recorded values. A region's steps run under their Change's rule; what leaves it is rounded
 once to its declared format (exit `declared`), or read unrounded by its consumers, which round as declared (exit
-`wide`). Exact regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely;
-what the last rung does not separate lies on a boundary, and the format's tie rule decides (machine/correct_rounding.py
-says why).
+`wide`). Exact regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely.
+What the last rung does not separate from a boundary lies on it, and the format's tie rule decides
+(machine/correct_rounding.py says why); what it does not know at all stands as the device had it.
 
 Local error, counterfactuals, noise, injection, remedies and the UI's re-run are all this function.
 """
@@ -31,6 +31,9 @@ from precdiff.trace.step import Step, Trace
 
 Changes = Mapping[str | Region, Change]
 
+#: step -> (values that leave an exact region, where a rung was sure of them)
+Settled = dict[str, tuple[np.ndarray, np.ndarray]]
+
 
 def replay(trace: Trace, changes: Changes, profile: DeviceProfile | None = None) -> Trace:
     """The trace with `changes` (step id or Region -> Change) applied and all that depends on them re-run.
@@ -39,8 +42,9 @@ def replay(trace: Trace, changes: Changes, profile: DeviceProfile | None = None)
     not overlap.
     """
     placed = _placed(trace, changes)
+    settled: Settled = {}
     for rung in _rungs():
-        replayed = _Replay(trace, placed, rung, profile).run()
+        replayed = _Replay(trace, placed, rung, profile, settled).run()
         if replayed is not None:
             return replayed
     raise PrecDiffError("no rung of the reference settled the replay")
@@ -73,6 +77,10 @@ def _rungs() -> Iterator[tuple[Machine, bool]]:
     yield BallMachine(1200), True
 
 
+#: a ball at the last rung that is narrower lies on a boundary; a wider one is a hull of several values
+TOLERATED_ULP = 0.01
+
+
 class _UndecidedError(Exception):
     """The current rung cannot round a value that leaves an exact region."""
 
@@ -81,8 +89,10 @@ class _Replay:
     """One pass at one rung. `inner` holds the regions' own tensors, `outer` what the rest of the trace reads."""
 
     def __init__(
-        self, trace: Trace, changes: Mapping[str, _Placed], rung: tuple[Machine, bool], profile: DeviceProfile | None
-    ) -> None:
+        self, trace: Trace, changes: Mapping[str, _Placed], rung: tuple[Machine, bool],
+        profile: DeviceProfile | None, settled: Settled,
+    ) -> None:  # fmt: skip
+        self.settled = settled
         self.trace = trace
         self.changes = changes
         self.ideal, self.last = rung
@@ -157,13 +167,23 @@ class _Replay:
         rounding = self.base.profile.rounding(declared, step.op) if declared.is_float else Rounding("fp64")
         if not tensor.machine.ideal:
             return self.base.tensor(self._narrowed(tensor, declared, rounding), declared)
-        values, decided = tensor.machine.reals(tensor).rounded(rounding, self.base.rng)
-        if not (decided.all() or self.last):
+        return self.base.tensor(self._surely(step, tensor, rounding).astype(declared.carrier), declared)
+
+    def _surely(self, step: Step, tensor: Tensor, rounding: Rounding) -> np.ndarray:
+        """The rounded values of an ideal tensor, each from the first rung that was sure of it."""
+        reals = tensor.machine.reals(tensor)
+        values, decided = reals.rounded(rounding, self.base.rng)
+        if step.id in self.settled:
+            before, sure = self.settled[step.id]
+            values, decided = np.where(sure, before, values), decided | sure
+        self.settled[step.id] = values, decided
+        if decided.all():
+            return values
+        if not self.last:
             raise _UndecidedError
-        if not declared.is_float:
-            # a boundary has no middle for booleans and integers: the device's choice stands
-            values = np.where(decided, values, self.trace.values[step.id])
-        return self.base.tensor(values.astype(declared.carrier), declared)
+        declared = get_format(step.format)
+        boundary = reals.radius_ulp(declared) < TOLERATED_ULP if declared.is_float else np.zeros(decided.shape, bool)
+        return np.where(decided | boundary, values, self.trace.values[step.id])
 
     def _narrowed(self, tensor: Tensor, declared: Format, rounding: Rounding) -> np.ndarray:
         values = tensor.planes[0]

@@ -20,6 +20,8 @@ FP64 = get_format("fp64")
 M = BallMachine(128)
 NEAR_ONE, AROUND_ZERO, POSITIVE, SMALL = arb(1, 1e-9), arb(0, 1e-9), arb(5, 0.5), arb(0.3, 1e-9)
 ANYTHING = arb(0, INF)
+with flint.ctx.workprec(100):
+    ALMOST = arb(2) ** -60 - 1  # fp64 has nothing between -1 and it
 
 
 def shown(value):
@@ -72,7 +74,8 @@ def shown(value):
     ],
 )
 def test_beside_specials(name, args, expected):
-    found = shown(evaluate(OPS[name], *args))
+    with flint.ctx.workprec(100):
+        found = shown(evaluate(OPS[name], *args))
     if isinstance(expected, float) and not isinstance(found, str):
         np.testing.assert_equal(float(found), expected)
         assert math.copysign(1, found) == math.copysign(1, expected) or expected != expected
@@ -86,6 +89,7 @@ def test_the_extremum_beside_an_infinity_is_the_operand_itself(operand):
     assert evaluate(OPS["maximum"], -INF, operand) is operand
     assert evaluate(OPS["minimum"], operand, INF) is operand
     assert evaluate(OPS["maximum"], operand, INF) == INF
+    assert evaluate(OPS["clip"], operand, arb(-9), INF) is operand
 
 
 @pytest.mark.parametrize(
