@@ -61,14 +61,16 @@ class MpMachine(Machine):
         try:
             value = op.mp(self.context, *(args if op.at_specials else map(self._number, args)))
         except ZeroDivisionError:
-            value = self.context.nan
-        if isinstance(value, bool) or (value != 0 and self.context.isfinite(value)):
+            value = None
+        if isinstance(value, bool) or (value is not None and value != 0 and not self.context.isinf(value)):
             return value
-        if all(a and self.context.isfinite(a) for a in args):
+        if value is not None and all(a and self.context.isfinite(a) for a in args):
             return value
-        # an operand is zero or infinite and the result zero, a pole or NaN: which one, and its sign, IEEE 754 says
+        # beside a zero or an infinity: the sign of a zero or a pole is IEEE's, which the host knows
         with np.errstate(all="ignore"):
-            return self._exact(op.host(*map(_point, args)))
+            plain = float(op.host(*map(_point, args)))
+        agrees = value is None or (value == 0 and plain == 0) or (value != 0 and math.isinf(plain))
+        return self._exact(plain) if agrees else value
 
     def _number(self, value: Any) -> Any:
         """-0.0 is 0, booleans are 0 and 1."""

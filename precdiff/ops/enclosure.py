@@ -79,7 +79,8 @@ def increasing(
             pair = np.maximum(low_end, low), np.minimum(high_end, high)
             pair = unknown(pair, ((x[0] == pole) | (x[1] == pole)) & ~_is_point(x))
             outside = np.isnan(at_lo) & np.isnan(at_hi)
-            return settle(pair, at_lo, special_points((x,), at_lo, x[0] == pole) | outside)
+            exact = special_points((x,), at_lo, x[0] == pole) | _exact_zero((x,), at_lo, x[0] == 0)
+            return settle(pair, at_lo, exact | outside)
 
     return enclose
 

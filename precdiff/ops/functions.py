@@ -62,9 +62,10 @@ def _power_mp(m: Any, x: Any, y: Any) -> Any:
         return m.nan
     if x == 0:
         return m.zero if y > 0 else m.inf
-    if m.isinf(x) or m.isinf(y):
-        with np.errstate(invalid="ignore"):
-            return m.mpf(float(_power(float(x), float(y))))
+    if m.isinf(y):
+        return m.one if abs(x) == 1 else m.inf if (abs(x) > 1) == (y > 0) else m.zero
+    if m.isinf(x):
+        return m.zero if y < 0 else -m.inf if x < 0 and m.isint(y) and y % 2 else m.inf
     if x < 0 and not m.isint(y):
         return m.nan
     size = _exp_mp(m, y * m.ln(abs(x))) if m.mag(y) + m.mag(m.mag(x)) > 200 else m.power(abs(x), y)
