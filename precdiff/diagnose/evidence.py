@@ -123,7 +123,8 @@ class Evidence:
     @cached_property
     def shares(self) -> dict[str, float]:
         """Signed first-order share of every step in the failing elements' squared error; they sum to about 1."""
-        energy = float(np.sum(self._error_in_units**2))
+        with np.errstate(over="ignore"):
+            energy = float(np.sum(self._error_in_units**2))
         found = [s.id for s in self.steps if energy > 0 and s.id in self.cotangents]
         return {id: float(np.sum(self.flow(id, self.local_error(id)))) / energy for id in found}
 

@@ -10,7 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.problem import Problem
 from precdiff.trace import Step
+
+#: three bits of the operands' digits
+MAGNIFIES = 8.0
+
+
+def least_condition(problem: Problem) -> float:
+    """The smallest condition number that counts as magnifying: three bits, and where the limit is tighter than that,
+    so much that a single rounding of an operand (half an ulp) uses up a quarter of it; never below 2.
+    """
+    return min(MAGNIFIES, max(2.0, problem.limit / 2)) if problem.unit_name == "ULP" else MAGNIFIES
 
 
 def magnified(evidence: Evidence, step: Step, least: float) -> np.ndarray:

@@ -15,13 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from precdiff.formats import Format, get_format, signed_ulp_error, ulp
+from precdiff.formats import Format, get_format, signed_ulp_error, ulp, ulp_distance
 from precdiff.machine import RealArray
 from precdiff.machine.realarray import FINITE
 from precdiff.rounding import Rounding
 from precdiff.trace import Trace
 
 Group = Literal["finite", "nonfinite"]
+
+#: of the excess error, what a proof has to remove
+_REMOVED = 0.75
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,11 @@ class Problem:
         errors = self.errors(values)
         return math.sqrt(float(np.mean(errors * errors))) if errors.size else 0.0
 
+    def settles(self, after: float) -> bool:
+        """Whether a change that leaves `after` of `before` is a proof (DESIGN 4, "Standing")."""
+        enough = after <= max(self.limit / 2, 1.1 * self.floor)
+        return enough and self.before - after >= _REMOVED * (self.before - self.floor)
+
     @cached_property
     def before(self) -> float:
         """The statistic as recorded."""
@@ -85,6 +93,26 @@ class Problem:
     def floor(self) -> float:
         """The statistic of the exact result rounded once."""
         return self.statistic(self._rounded)
+
+
+@dataclass(frozen=True)
+class BitsProblem(Problem):
+    """A problem measured in bits, log2(1 + floats between), as Herbie does; a NaN in place of a number counts all.
+
+    Half the limit alone decides: that is the rule by which the labelled points of DESIGN 5, `eval --batch`, were made.
+    """
+
+    def errors(self, values: np.ndarray) -> np.ndarray:
+        """The error of the failing elements in bits."""
+        actual, wanted = values[self.mask], self._rounded[self.mask]
+        lost = np.isnan(actual) != np.isnan(wanted)
+        distance = np.asarray(ulp_distance(np.where(np.isnan(actual), wanted, actual), wanted, self.format))
+        bits = np.log2(distance.astype(np.float64) + 1)
+        return np.where(lost, float(self.format.bits), np.where(np.isnan(wanted), 0.0, bits))
+
+    def settles(self, after: float) -> bool:
+        """Whether `after` is at most half the limit."""
+        return after <= self.limit / 2
 
 
 def split(  # noqa: PLR0913 - a Problem's own fields

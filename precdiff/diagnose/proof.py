@@ -56,7 +56,7 @@ class Prover:
         if found is None:
             return "insufficient"
         removed, excess = found.error_before - found.error_after, found.error_before - found.floor
-        if found.error_after <= max(self.problem.limit / 2, 1.1 * found.floor) and removed >= 0.75 * excess:
+        if self.problem.settles(found.error_after):
             return "verified"
         return "candidate" if excess > 0 and removed >= 0.5 * excess else "insufficient"
 

@@ -38,6 +38,8 @@ class CauseRule:
     definition: str
     #: tried only where no other rule is proven
     fallback: bool
+    #: the step it blames is the root of the smallest proven region: were it further in, a smaller one would do
+    at_root: bool
     find: Callable[[Evidence], Iterable[Hypothesis]]
 
 
@@ -45,11 +47,12 @@ RULES: Registry[CauseRule] = Registry("cause", "precdiff.diagnose.rules")
 
 
 def cause_rule(
-    cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str, fallback: bool = False
-) -> Callable[[Callable[[Evidence], Iterable[Hypothesis]]], CauseRule]:
+    cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str, fallback: bool = False,
+    at_root: bool = False,
+) -> Callable[[Callable[[Evidence], Iterable[Hypothesis]]], CauseRule]:  # fmt: skip
     """Register the decorated function as the rule of `cause`."""
 
     def add(find: Callable[[Evidence], Iterable[Hypothesis]]) -> CauseRule:
-        return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, find))
+        return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, at_root, find))
 
     return add

@@ -2,7 +2,7 @@
 
 A reference is climbed until its radius is small against the format's ulp, which is all a ULP figure needs. A condition
 number of 1e20 makes an error of 1e-25 matter: where recorded - exact is not known to four bits, the element is
-evaluated again by a ball of 400 bits, whose pair hi + lo then holds the difference.
+evaluated again by a ball of 1,200 bits, whose pair hi + lo then holds the difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from precdiff.machine.realarray import FINITE
 from precdiff.reference.restrict import is_elementwise, restricted
 from precdiff.trace import Trace, evaluate
 
-_BITS = 400
+_BITS = 1200
 #: radii an error must exceed to be known
 _KNOWN = 16.0
 #: elements evaluated again; more are left as they are

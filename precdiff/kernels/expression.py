@@ -15,6 +15,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -41,12 +42,12 @@ _ADVICE = {
 
 
 class Literal(float):
-    """A number as it is written: `text` is its exact decimal."""
+    """A number as it is written: `text` is its exact decimal or ratio."""
 
     text: str
 
     def __new__(cls, text: str) -> Self:
-        number = super().__new__(cls, text)
+        number = super().__new__(cls, Fraction(text))
         number.text = text
         return number
 
@@ -174,7 +175,7 @@ class _Compiler:
             self._refuse(node.col_offset, f"unknown function {name!r}", f"{hint}known are {', '.join(self.functions)}")
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
             self._refuse(node.col_offset, f"{name} is called with named or starred arguments", "allowed are plain ones")
-        wanted = _operands(self.functions[name])
+        wanted = operands(self.functions[name])
         if len(node.args) != wanted:
             self._refuse(node.col_offset, f"{name} has {len(node.args)} arguments", f"it takes {wanted}")
         self.namespace[name] = self.functions[name]
@@ -222,7 +223,7 @@ def _source(text: str, node: ast.expr) -> str:
     return text[node.col_offset : node.end_col_offset]
 
 
-def _operands(function: Callable[..., Any]) -> int:
+def operands(function: Callable[..., Any]) -> int:
     """How many operands a function takes."""
     host = function.host if isinstance(function, Elementwise) else function
     return host.nin if isinstance(host, np.ufunc) else len(inspect.signature(host).parameters)

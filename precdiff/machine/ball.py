@@ -83,6 +83,17 @@ class BallMachine(Machine):
         hi, lo, radius, kind = (table[:, i].reshape(x.shape) for i in range(4))
         return RealArray(hi, lo, radius, kind.astype(np.uint8))
 
+    def rounded(
+        self, x: Tensor, rounding: Rounding, rng: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # fp64's range is too small for the radius of what fp64's own smallest numbers are made of
+        values, decided = (np.array(plane) for plane in super().rounded(x, rounding, rng))
+        for index in map(tuple, np.argwhere(~decided)) if rounding.format.is_float else ():
+            ends = ball_number.rounded_ends(x.planes[0][index], rounding)
+            if ends is not None and ends[0] == ends[1]:
+                values[index], decided[index] = ends[0], True
+        return values, decided
+
 
 def _matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

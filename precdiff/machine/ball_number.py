@@ -182,6 +182,14 @@ def round_number(x: Any, rounding: Rounding) -> Any:
     return arb(lo).union(arb(hi)) if math.isfinite(lo) and math.isfinite(hi) else _ANYTHING
 
 
+def rounded_ends(x: Any, rounding: Rounding) -> tuple[float, float] | None:
+    """Both ends of a ball rounded to a float format; None where it has none."""
+    if not isinstance(x, arb) or not x.is_finite():
+        return None
+    low, high = (round_exact(end, rounding) for end in bounds(x))
+    return low, high
+
+
 def _is_not_zero(x: Any) -> bool | None:
     if not isinstance(x, arb):
         return None if x is None else bool(x != 0)

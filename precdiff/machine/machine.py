@@ -32,6 +32,7 @@ from precdiff.ops.op import (
     Structural,
 )
 from precdiff.ops.reductions import axes_of, constant
+from precdiff.rounding import Rounding
 
 Planes = tuple[np.ndarray, ...]
 
@@ -81,6 +82,12 @@ class Machine(ABC):
     @abstractmethod
     def reals(self, x: Tensor) -> RealArray:
         """The tensor's values as reals with radius: what a comparison reads."""
+
+    def rounded(
+        self, x: Tensor, rounding: Rounding, rng: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(values rounded once, where that is decided), as RealArray.rounded."""
+        return self.reals(x).rounded(rounding, rng)
 
     def integers(self, name: str, inputs: Sequence[Tensor], format: Format) -> Planes:
         """An op on integers, exact and wrapped; beside an operand that is not known, anything of the format."""

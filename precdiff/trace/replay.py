@@ -2,7 +2,7 @@
 
 Unchanged steps keep their recorded values. A region's steps run under their Change's rule; what leaves it is rounded
 once to its declared format (exit `declared`), or read unrounded by its consumers, which round as declared (exit
-`wide`). Exact regions climb the rungs interval, ball 128 ... 1,200 bits until every value that leaves rounds surely.
+`wide`). Exact regions climb the rungs interval, ball 128 ... 4,800 bits until every value that leaves rounds surely.
 What the last rung does not separate from a boundary lies on it, and the format's tie rule decides
 (machine/correct_rounding.py says why); what it does not know at all stands as the device had it.
 
@@ -74,7 +74,8 @@ def _rungs() -> Iterator[tuple[Machine, bool]]:
     yield IntervalMachine(), False
     yield BallMachine(128), False
     yield BallMachine(400), False
-    yield BallMachine(1200), True
+    yield BallMachine(1200), False
+    yield BallMachine(4800), True
 
 
 #: a ball at the last rung that is narrower lies on a boundary; a wider one is a hull of several values
@@ -172,7 +173,7 @@ class _Replay:
     def _surely(self, step: Step, tensor: Tensor, rounding: Rounding) -> np.ndarray:
         """The rounded values of an ideal tensor, each from the first rung that was sure of it."""
         reals = tensor.machine.reals(tensor)
-        values, decided = reals.rounded(rounding, self.base.rng)
+        values, decided = tensor.machine.rounded(tensor, rounding, self.base.rng)
         if step.id in self.settled:
             before, sure = self.settled[step.id]
             values, decided = np.where(sure, before, values), decided | sure

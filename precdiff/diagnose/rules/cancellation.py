@@ -6,8 +6,7 @@ format's doing, an infinity is an overflow's); the subtraction's own rounding is
 operands are close). Proof: the operands exactly, read unrounded: the error is gone although the subtraction is
 unchanged.
 
-Threshold: 32, which Herbie's explain takes as "maybe" (100 as sure); where the limit is fewer ulps than that, the
-limit: so magnified, a single rounding of an operand uses up half of it. The proof decides.
+The threshold is that of magnification.py; the proof decides.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.magnification import magnified
+from precdiff.diagnose.magnification import least_condition, magnified
 from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.trace import Change, Region, Step, needed_for
 
-CONDITION = 32.0
-
 
 @cause_rule(
-    "cancellation", rank=40, groups=("finite", "nonfinite"),
+    "cancellation", rank=40, at_root=True, groups=("finite", "nonfinite"),
     definition="an addition or subtraction of large condition number whose operands carry rounding errors",
 )  # fmt: skip
 def cancellation(evidence: Evidence) -> Iterator[Hypothesis]:
@@ -36,7 +33,7 @@ def cancellation(evidence: Evidence) -> Iterator[Hypothesis]:
 
 
 def _hypotheses(evidence: Evidence, step: Step) -> Iterator[Hypothesis]:
-    condition = magnified(evidence, step, _least(evidence))
+    condition = magnified(evidence, step, least_condition(evidence.problem))
     operands = [i for i in step.inputs if evidence.inexact(i).any()]
     if not condition.size or not operands or any(evidence.lost(i).any() for i in operands):
         return
@@ -51,9 +48,3 @@ def _hypotheses(evidence: Evidence, step: Step) -> Iterator[Hypothesis]:
         "or compute its operands in a wider format.",
         {"condition_number": float(np.max(condition)), "cancels": step.id, "operands": operands},
     )  # fmt: skip
-
-
-def _least(evidence: Evidence) -> float:
-    """The smallest condition number that counts."""
-    problem = evidence.problem
-    return min(CONDITION, max(2.0, problem.limit)) if problem.unit_name == "ULP" else CONDITION
