@@ -141,6 +141,18 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return _tensor(ops.abs_(self))
 
+    def __and__(self, other: Any) -> Tensor:
+        return _both("and", self, other)
+
+    def __or__(self, other: Any) -> Tensor:
+        return _both("or", self, other)
+
+    def __xor__(self, other: Any) -> Tensor:
+        return _both("xor", self, other)
+
+    def __invert__(self) -> Tensor:
+        return _both("not", self)
+
     def __lt__(self, other: Any) -> Tensor:
         return _tensor(ops.lt(self, other))
 
@@ -177,3 +189,9 @@ class Tensor:
 def _tensor(value: Any) -> Tensor:
     assert isinstance(value, Tensor)
     return value
+
+
+def _both(name: str, x: Tensor, *others: Any) -> Tensor:
+    """The logical operation on bools, the bitwise one on integers."""
+    kind = "logical" if x.format.kind == "bool" else "bitwise"
+    return _tensor(getattr(ops, f"{kind}_{name}")(x, *others))

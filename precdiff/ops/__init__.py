@@ -36,6 +36,7 @@ from precdiff.ops.integers import (
 )
 from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
 from precdiff.ops.linear import inv, solve
+from precdiff.ops.logical import logical_and, logical_not, logical_or, logical_xor
 from precdiff.ops.nearest import ceil, clip, round_, sign, trunc
 from precdiff.ops.op import (
     OPS,
@@ -127,6 +128,10 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
     "logsumexp",
     "lt",
     "matmul",

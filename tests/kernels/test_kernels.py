@@ -107,12 +107,16 @@ def test_flash_attention_needs_a_block():
         run("flash_attention", "fp16", block=0)
 
 
-def test_int8_matmul_is_integer_arithmetic_and_one_requantisation():
+@pytest.mark.parametrize("fixpipe", [True, False])
+def test_int8_matmul_is_integer_arithmetic_and_one_requantisation(fixpipe):
     specs = {**KERNELS["int8_matmul"].examples, "scale": "uniform(0.002,0.01,shape=(16,))"}
-    made = run("int8_matmul", "fp16", specs=specs, zero_point=3)
+    made = run("int8_matmul", "fp16", specs=specs, zero_point=3, fixpipe=fixpipe)
     a, b = (made.trace.values[n].astype(np.int64) for n in "ab")
+    scale = made.trace.values["scale"]
+    if fixpipe:  # sign, eight bits of exponent and ten of fraction are kept
+        scale = np.array([np.trunc(m * 2**11) * 2.0 ** (e - 11) for m, e in map(np.frexp, scale.tolist())], np.float32)
     # products of int32 and fp32 are exact in fp64; np.rint rounds to even
-    scaled = np.float32((a @ b).astype(np.float32) * made.trace.values["scale"])
+    scaled = np.float32((a @ b).astype(np.float32) * scale)
     expected = np.clip(np.rint(scaled.astype(np.float64)) + 3, -128, 127)
     assert made.outputs["out"].dtype == np.int8
     assert made.outputs["out"].tolist() == expected.tolist()
