@@ -41,7 +41,7 @@ class RealArray:
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """fp64 ends around each element: equal where it is known exactly, NaN for NaN, (-inf, inf) for unknown."""
         point = (self.radius == 0) & (self.lo == 0)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             low = np.nextafter(self.hi + (self.lo - self.radius), -np.inf)
             high = np.nextafter(self.hi + (self.lo + self.radius), np.inf)
         finite, values, unknown = self.kind == FINITE, self.values(), self.kind == UNKNOWN
