@@ -45,7 +45,7 @@ PAIRS = [
 ]  # fmt: skip
 EXPRESSIONS = [
     "x+1", "(x+1)-x", "exp(x)*y", "x**2", "1/0", "x/(x-x)", "__import__('os')", "x.real", "9**9**9**9", "x if y else 1",
-    "(" * 300 + "x" + ")" * 300, "lambda: 1", "exp(", "\u0435\u0445\u0440(x)", "x @ y", "sqrt(x, y)", "1e999*x", "x;y", "",
+    "(" * 300 + "x" + ")" * 300, "lambda: 1", "exp(", "\u0435\u0445\u0440(x)", "x @ y", "sqrt(x, y)", "x;y", "",
 ]  # fmt: skip
 PROGRAM = """
 def loud(x):
