@@ -53,13 +53,14 @@ def _two_sides(judge: Callable[..., Report], actual: str, expected: str | None, 
 
 def _side(text: str) -> Any:
     """A dump's path as it is; a raw or .npy file as its array."""
+    from precdiff.dump.reader import near
     from precdiff.generate.rawfile import is_raw, read_array
 
     if text.endswith(".npy") or is_raw(text):
         return read_array(text)
     if not Path(text).exists():
         raise FileError(
-            f"{text}: there is no such file (working folder {Path.cwd()}). "
+            f"{text}: there is no such file (working folder {Path.cwd()}).{near(Path(text))} "
             "Allowed are a dump, FILE.npy and FILE:FORMAT:SHAPE as in out.bin:fp16:64,1024."
         )
     return text

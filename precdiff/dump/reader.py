@@ -35,7 +35,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except FileNotFoundError:
-        raise FileError(f"{path} does not exist.{_near(path)}") from None
+        raise FileError(f"{path} does not exist.{near(path)}") from None
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     if not head:
@@ -43,12 +43,12 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _near(path: Path) -> str:
+def near(path: Path) -> str:
     """A hint at a file of a similar name, or at the folder that is missing."""
     if not path.parent.is_dir():
         return f" Nor does its folder {path.parent}."
-    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.5)
-    return f" Did you mean {path.parent / near[0]}?" if near else ""
+    similar = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.5)
+    return f" Did you mean {path.parent / similar[0]}?" if similar else ""
 
 
 def _unknown(path: Path, head: bytes) -> str:
