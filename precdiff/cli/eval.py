@@ -1,10 +1,14 @@
-"""`precdiff eval`: arithmetic at a point, every step with its exact value, its error and where the error came from."""
+"""`precdiff eval`: arithmetic at a point, every step with its exact value, its error and where the error came from.
+
+With --batch, points of FPCore expressions from a file of JSON rows, answered one a line.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +17,7 @@ from precdiff.cli.judging import exit_code
 from precdiff.cli.options import LIMIT, pairs, profile_options, subcommand
 from precdiff.cli.running import changed_profile
 from precdiff.cli.terminal import Terminal
-from precdiff.errors import PrecDiffError
+from precdiff.errors import FileError, PrecDiffError
 
 if TYPE_CHECKING:
     from precdiff.api import Evaluation
@@ -21,24 +25,31 @@ if TYPE_CHECKING:
 
 
 @subcommand
-@click.argument("expression")
+@click.argument("expression", required=False)
 @click.argument("values", nargs=-1, callback=pairs, metavar="NAME=VALUE...")
 @click.option("--format", "format", default="fp16", show_default=True, metavar="NAME", help="Of every step.")
 @profile_options
 @click.option("--max-ulp", type=LIMIT, metavar="N", help="Largest allowed ULP error. [4]")
+@click.option("--batch", type=click.Path(), metavar="ROWS.jsonl", help="Answer rows {id, fpcore, vars, fmt, point}.")
+@click.option("--fault-bits", metavar="FORMAT=BITS,...", help="With --batch: bits of error allowed, by format.")
 def command(
-    terminal: Terminal, expression: str, values: dict[str, str], format: str, profile: str,
-    profile_fields: dict[str, str], max_ulp: float | None,
+    terminal: Terminal, expression: str | None, values: dict[str, str], format: str, profile: str,
+    profile_fields: dict[str, str], max_ulp: float | None, batch: str | None, fault_bits: str | None,
 ) -> int:  # fmt: skip
     """Evaluate EXPRESSION at a point, step by step.
 
     It says which step lost the digits, as in: precdiff eval '(x + 1) - x' x=4096. Values are decimals or hex floats,
     rounded once to the format; numbers in the expression are exact in the reference. An EXPRESSION that starts with -
-    goes behind --, as in: precdiff eval -- '-x' x=1. Exit 0 within 4 ULP, 1 beyond.
+    goes behind --, as in: precdiff eval -- '-x' x=1. EXPRESSION may be FILE.fpcore, or FILE.fpcore:NAME. Exit 0 within
+    4 ULP, 1 beyond; with --batch 0 once every row is answered.
     """
     from precdiff import api
     from precdiff.report import text
 
+    if batch is not None:
+        return _batch(terminal, batch, expression, fault_bits)
+    if expression is None or fault_bits is not None:
+        raise PrecDiffError("eval: give an EXPRESSION, as in: precdiff eval '(x+1)-x' x=4096; or --batch ROWS.jsonl")
     _check_names(expression, values)
     made = api.evaluate(
         expression, values, format=format, profile=changed_profile(profile, profile_fields), max_ulp=max_ulp
@@ -52,6 +63,23 @@ def command(
     return exit_code(made.report.verdict)
 
 
+def _batch(terminal: Terminal, path: str, expression: str | None, fault_bits: str | None) -> int:
+    """One answer a row, in the order of the file."""
+    from precdiff.diagnose.points import answer, answerable, fault_limits
+
+    if expression is not None:
+        raise PrecDiffError(f"eval --batch: found {expression!r} beside it; allowed is one of the two")
+    limits = fault_limits(fault_bits)
+    try:
+        with Path(path).open(encoding="utf-8") as rows:
+            for number, line in enumerate(rows, 1):
+                if line.strip():
+                    terminal.line(answer(answerable(line, number), limits))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {error}") from None
+    return 0
+
+
 def _with_next(made: Evaluation, expression: str, values: Mapping[str, str]) -> Report:
     """The report with the command to try next: the same in a wider format."""
     wider = {"fp32": "fp64", "fp64": "fp64"}.get(made.format, "fp32")
@@ -63,9 +91,9 @@ def _with_next(made: Evaluation, expression: str, values: Mapping[str, str]) -> 
 
 def _check_names(expression: str, values: Mapping[str, str]) -> None:
     """Say in the command's own words which value is missing or too many."""
-    from precdiff.kernels.expression import expression_kernel
+    from precdiff.report.evaluation import names_of
 
-    wanted = list(expression_kernel(expression).inputs)
+    wanted = names_of(expression)
     missing, foreign = [n for n in wanted if n not in values], [n for n in values if n not in wanted]
     if missing or foreign:
         problem = f"{missing[0]} has no value" if missing else f"{foreign[0]} does not occur in it"

@@ -6,6 +6,7 @@ where that exceeds the format's limit, the finding: the smallest region whose ex
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -28,29 +29,64 @@ from precdiff.trace import Trace
 FAULT_BITS: Mapping[str, float] = {"fp16": 4, "bf16": 4, "fp32": 8, "fp64": 16}
 
 
+#: what a row has to hold, and of which type
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {"fpcore": str, "vars": list, "fmt": str, "point": dict}
+
+
+def fault_limits(text: str | None) -> Mapping[str, float]:
+    """The limits of `fp16=4,bf16=4`; formats that are not named keep FAULT_BITS."""
+    limits = dict(FAULT_BITS)
+    for part in text.split(",") if text else ():
+        name, _, bits = part.partition("=")
+        try:
+            limits[get_format(name).name] = float(bits)
+        except ValueError:
+            raise PrecDiffError(f"fault bits: found {part!r}; allowed is FORMAT=BITS, as in fp16=4") from None
+    return limits
+
+
+def answerable(line: str, number: int) -> Mapping[str, Any]:
+    """A line of JSON as a row; what is none becomes a row that says so."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        return {"id": number, "error": f"line {number} is no JSON: {error}"}
+    return row if isinstance(row, dict) else {"id": number, "error": f"line {number} is no row: {line.strip()[:80]}"}
+
+
 def answer(row: Mapping[str, Any], fault_bits: Mapping[str, float] = FAULT_BITS) -> dict[str, Any]:
     """The answer to one row; what cannot be answered has `error` in place of the numbers."""
     kept = {key: row.get(key) for key in ("id", "fmt", "mode")}
+    if "error" in row:
+        return {**kept, "error": row["error"]}
     try:
+        _check(row)
         return {**kept, **_answered(row, fault_bits)}
     except PrecDiffError as error:
         return {**kept, "error": str(error)}
 
 
+def _check(row: Mapping[str, Any]) -> None:
+    wrong = [name for name, kind in _FIELDS.items() if not isinstance(row.get(name), kind)]
+    if wrong:
+        raise PrecDiffError(f"row: {wrong[0]} is {row.get(wrong[0])!r}; a row has {', '.join(_FIELDS)}")
+
+
 def _answered(row: Mapping[str, Any], fault_bits: Mapping[str, float]) -> dict[str, Any]:
     core, format = parse(row["fpcore"], row["vars"]), get_format(row["fmt"])
-    trace = run_kernel(core.kernel, _inputs(core, row["point"], format), format=format).trace
+    trace = run_kernel(core.kernel, inputs(core, row["point"], format), format=format).trace
     totals = reference.total(trace)
-    problem = _problem(trace, totals, fault_bits[format.name])
-    bits = float(problem.errors(trace.values[problem.tensor])[0])
-    findings = _findings(problem, totals, core) if bits > problem.limit else []
-    exact = totals[problem.tensor].values.values()
+    asked = problem_of(trace, totals, fault_bits.get(format.name, format.p / 4))
+    bits = float(asked.errors(trace.values[asked.tensor])[0])
+    findings = _findings(asked, totals, core) if bits > asked.limit else []
+    exact = totals[asked.tensor].values.values()
     return {
-        "got": _hex(trace.values[problem.tensor]), "reference": _hex(exact), "error_bits": bits, "findings": findings,
+        "got": _hex(trace.values[asked.tensor]), "reference": _hex(exact), "error_bits": bits, "findings": findings,
     }  # fmt: skip
 
 
-def _inputs(core: FPCore, point: Mapping[str, str], format: Format) -> dict[str, np.ndarray]:
+def inputs(core: FPCore, point: Mapping[str, str], format: Format) -> dict[str, np.ndarray]:
+    """The kernel's inputs from a point of hex floats, by parameter."""
     missing = [name for name in core.inputs if name not in point]
     if missing:
         raise PrecDiffError(f"point: {missing[0]} has no value; its names are {', '.join(core.inputs)}")
@@ -64,7 +100,8 @@ def _number(text: Any, name: str) -> float:
         raise PrecDiffError(f"point: {name} is {text!r}; allowed are hex floats") from None
 
 
-def _problem(trace: Trace, totals: Mapping[str, Reference], limit: float) -> BitsProblem:
+def problem_of(trace: Trace, totals: Mapping[str, Reference], limit: float) -> BitsProblem:
+    """The problem of the single output, in bits."""
     tensor = trace.outputs["out"]
     exact = totals[tensor].values
     finite = bool(np.isfinite(trace.values[tensor]))

@@ -14,13 +14,14 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from precdiff import ops
-from precdiff.errors import KernelError
+from precdiff.errors import FileError, KernelError
 from precdiff.formats import get_format
 from precdiff.kernels.expression import Literal, functions
 from precdiff.kernels.fpcore_syntax import COMPARISONS, NAMES, SPECIALS, TRUTHS, Node, refuse, written
@@ -28,9 +29,12 @@ from precdiff.kernels.kernel import Kernel
 from precdiff.kernels.symbolic import Form, read_forms
 from precdiff.machine import Tensor
 from precdiff.ops.decisions import while_loop
+from precdiff.trace import Source, Trace
 
 MAX_DEPTH = 200
 MAX_PATHS = 10_000
+
+SUFFIX = ".fpcore"
 
 #: the input of an expression that has none: a kernel has a machine and a format from its inputs
 NO_INPUT = "_"
@@ -44,6 +48,8 @@ class FPCore:
     body: Node
     name: str = "fpcore"
     made: dict[str, Node] = field(default_factory=dict)
+    file: str = "fpcore"
+    text: str = ""
 
     @cached_property
     def parameters(self) -> dict[str, str]:
@@ -70,6 +76,15 @@ class FPCore:
         function.__signature__ = signature  # type: ignore[attr-defined]  # what inspect.signature honours
         return Kernel(function, self.name)
 
+    def place(self, trace: Trace) -> None:
+        """Give the steps that were made their place: the line of the text, and the name they were bound to."""
+        names = dict(_bound(self.body))
+        for i, step in enumerate(trace.steps):
+            node = self.made.get(step.id)
+            if node is not None:
+                line = self.text.count("\n", 0, node.at) + 1
+                trace.steps[i] = replace(step, source=Source(self.file, line, names.get(node, "")))
+
     @cached_property
     def paths(self) -> dict[Node, list[tuple[int, ...]]]:
         """Every place of each operation in the unfolded tree."""
@@ -79,6 +94,16 @@ class FPCore:
                 break
             found.setdefault(node, []).append(path)
         return found
+
+
+def _bound(node: Node) -> Iterator[tuple[Node, str]]:
+    """Every node that is the whole value of a name."""
+    for name, *values in node.bindings:
+        for value in values:
+            yield value, name
+            yield from _bound(value)
+    for child in node.args:
+        yield from _bound(child)
 
 
 def _unfolded(node: Node, path: tuple[int, ...], names: Mapping[str, Any]) -> Iterator[tuple[Node, tuple[int, ...]]]:
@@ -182,3 +207,20 @@ def core(form: Form, inputs: Sequence[str] | None = None, name: str = "fpcore") 
     """The FPCore of one form."""
     made = written(form, inputs, name)
     return FPCore(made.inputs, made.body, made.name)
+
+
+def read_core(place: str) -> FPCore:
+    """The FPCore of FILE.fpcore, or FILE.fpcore:NAME where the file holds several."""
+    file, _, name = place.partition(f"{SUFFIX}:")
+    path = Path(file if file.endswith(SUFFIX) else file + SUFFIX)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {error}") from None
+    cores = [core(form, name=f"{path.stem}#{i}") for i, form in enumerate(read_forms(text))]
+    found = [c for c in cores if name in ("", c.name)]
+    if len(found) != 1:
+        names = ", ".join(c.name for c in cores) or "none"
+        raise KernelError(f"{path} holds {len(cores)} expressions ({names}); name one, as in {path}:NAME")
+    found[0].file, found[0].text = str(path), text
+    return found[0]

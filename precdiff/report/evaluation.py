@@ -16,6 +16,7 @@ from precdiff.errors import PrecDiffError
 from precdiff.formats import Format
 from precdiff.kernels import run_kernel
 from precdiff.kernels.expression import expression_kernel
+from precdiff.kernels.fpcore import NO_INPUT, SUFFIX, read_core
 from precdiff.report.judged import findings_of, judged_report
 from precdiff.report.report import Report
 from precdiff.rounding import Rounding, round_exact
@@ -49,14 +50,28 @@ def evaluation(
     expression: str, values: Mapping[str, str | float], format: Format, profile: str | DeviceProfile, settings: Settings
 ) -> Evaluation:
     """Evaluate arithmetic at a point, step by step; inputs are rounded once to `format`."""
-    kernel = expression_kernel(expression)
-    inputs = {name: np.asarray(entered(name, value, format), format.carrier) for name, value in values.items()}
-    made = run_kernel(kernel, inputs, profile=profile, format=format)
+    core = read_core(expression) if is_core(expression) else None
+    kernel = expression_kernel(expression) if core is None else core.kernel
+    names = core.parameters if core else {}
+    inputs = {names.get(n, n): np.asarray(entered(n, v, format), format.carrier) for n, v in values.items()}
+    made = run_kernel(kernel, inputs or {NO_INPUT: np.zeros((), format.carrier)}, profile=profile, format=format)
+    if core is not None:
+        core.place(made.trace)
     judgement = Judgement(made.trace, kernel, settings)
     report = judged_report(judgement, expression, None, findings_of(judgement))
     numbers = {name: float(value) for name, value in inputs.items()}
     given = {name: str(value) for name, value in values.items()}
     return Evaluation(expression, given, numbers, format.name, evaluated_steps(judgement), report)
+
+
+def is_core(expression: str) -> bool:
+    """Whether the expression is the place of an FPCore: FILE.fpcore or FILE.fpcore:NAME."""
+    return expression.partition(":")[0].endswith(SUFFIX)
+
+
+def names_of(expression: str) -> list[str]:
+    """The names that need a value."""
+    return list(read_core(expression).inputs if is_core(expression) else expression_kernel(expression).inputs)
 
 
 def entered(name: str, value: str | float, format: Format) -> float:

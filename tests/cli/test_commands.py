@@ -1,5 +1,6 @@
 """The smaller commands: eval, inspect, verify, list, doctor, demo, serve."""
 
+import json
 import re
 import socket
 
@@ -170,3 +171,53 @@ def test_serve_says_why_it_cannot(precdiff, monkeypatch):
         taken.listen()
         result = precdiff("serve", "--port", str(taken.getsockname()[1]))
     assert result.exit_code == 2 and "cannot listen on 127.0.0.1" in result.stderr
+
+
+ROWS = [
+    {"id": "a", "fpcore": "(- (+ x 1) x)", "vars": ["x"], "fmt": "fp16", "mode": "mid", "point": {"x": "0x1p12"}},
+    {"id": "b", "fpcore": "(gamma x)", "vars": ["x"], "fmt": "fp16", "point": {"x": "0x1p0"}},
+    {"id": "c", "fpcore": "(+ x 1)", "vars": ["x"], "fmt": "bf16", "point": {"x": "0x1p0"}},
+    {"id": "d", "fpcore": "(+ x 1)", "vars": ["x"], "fmt": "bf16", "point": {}},
+]
+
+
+def test_a_batch_is_answered_row_by_row(precdiff, folder):
+    lines = [*map(json.dumps, ROWS), "", "nonsense"]
+    (folder / "rows.jsonl").write_text("\n".join(lines))
+    result = precdiff("eval", "--batch", "rows.jsonl")
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert [row["id"] for row in answers] == ["a", "b", "c", "d", 6]
+    (finding,) = answers[0]["findings"]
+    # 4096 + 1 is 4096 in fp16: the difference is 0 instead of 1, and exact once its operand is
+    assert (answers[0]["got"], answers[0]["reference"]) == ("0x0.0p+0", "0x1.0000000000000p+0")
+    assert (finding["cause"], finding["op"], finding["paths"], finding["error_bits_after"]) == (
+        "cancellation",
+        "sub",
+        [[]],
+        0,
+    )
+    assert "unknown operation 'gamma'" in answers[1]["error"]
+    assert answers[2]["findings"] == [] and answers[2]["error_bits"] == 0
+    assert "x has no value" in answers[3]["error"] and "no JSON" in answers[4]["error"]
+
+
+def test_a_batch_with_other_limits(precdiff, folder):
+    (folder / "rows.jsonl").write_text(json.dumps(ROWS[0]))
+    made = precdiff("eval", "--batch", "rows.jsonl", "--fault-bits", "fp16=15")
+    assert json.loads(made.stdout)["findings"] == []
+    for words, message in [
+        (["--batch", "rows.jsonl", "x+1"], "allowed is one of the two"), (["--batch", "no"], "cannot read no"),
+        (["--batch", "rows.jsonl", "--fault-bits", "fp16"], "allowed is FORMAT=BITS"), ([], "give an EXPRESSION"),
+    ]:  # fmt: skip
+        refused = precdiff("eval", *words)
+        assert refused.exit_code == 2 and message in refused.stderr
+
+
+def test_an_fpcore_file_is_evaluated(document, folder):
+    (folder / "root.fpcore").write_text(
+        "(FPCore (a)\n (while (> (fabs (- (* x x) a)) 1e-2)\n  ([x a (* 1/2 (+ x (/ a x)))])\n  x))"
+    )
+    made = document("eval", "root.fpcore", "a=2")
+    assert made["code"] == 0 and made["steps"][-1]["op"] == "decide"
+    assert made["report"]["tensors"][-1]["source"].startswith("root.fpcore:")
