@@ -15,12 +15,13 @@ code, hence the largest significand of such a format is 2^p - 2 (OCP OFP8, 5.2).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from precdiff.errors import PrecDiffError
 from precdiff.registry import Registry
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -120,7 +121,20 @@ FORMATS: Registry[Format] = Registry("format")
 def get_format(name: str | Format) -> Format:
     """Return the format called `name`; a Format is returned as it is.
 
-    >>> get_format("bf16").p
-    8
+    `NAME@pN` is the float format NAME with only N significand bits: what a unit computes in that no format is named
+    after (a 14-bit accumulator is fp32@p14).
+
+    >>> get_format("bf16").p, get_format("fp32@p14").u
+    (8, 6.103515625e-05)
     """
-    return name if isinstance(name, Format) else FORMATS[name]
+    if isinstance(name, Format):
+        return name
+    base, marker, digits = str(name).partition("@p")
+    return FORMATS[name] if not marker else _narrowed(FORMATS[base], digits)
+
+
+def _narrowed(base: Format, digits: str) -> Format:
+    """`base` with fewer significand bits; codes keep its width."""
+    if not (base.is_float and digits.isdecimal() and 1 < int(digits) <= base.p):
+        raise PrecDiffError(f"format {base.name}@p{digits}: allowed is a float format with 2 to its own p bits")
+    return replace(base, name=f"{base.name}@p{int(digits)}", p=int(digits))

@@ -8,17 +8,22 @@
     order           SummationOrder or its JSON          sums and products of matrices run in this order
     direction       rounding direction                  results round this way
     tie_rule        nearest-even | nearest-away         ties go this way
+                    first | last                        equal elements are taken in this order (argsort, argmax)
     exponent        "unbounded"                         precision p, no exponent limits
     overflow        ieee | saturate                     what happens beyond the largest number
     subnormals      keep | flush                        subnormal operands and results
     constant        number                              the constant has this value
-    cast            direction | {"through": [formats]}  how the cast rounds; or through other formats first
-    approximation   -                                   functions are correctly rounded, not the profile's approximation
+    cast            direction | {"through": [formats]}  how the cast rounds; any result through other formats first
+    operands        format name                         the operands are rounded to it before they are used
+    approximation   - | format name                     functions are correctly rounded, not the profile's
+                                                        approximation; or come from a table of that format
     scale           number                              the result is multiplied by it, rounded once
     drop_term       index                               the sum or product leaves out this term
+    reads           {input, where, version | from}      elements `where` (a flat range) of operand number `input` are
+                                                        another tensor's, another range's, or "poison" (NaN)
 
 `exit` says how results leave a region: `declared` (rounded once to the declared format; the default) or `wide`
-(consumers read the unrounded value). The kinds' behaviour is in trace/rules.py; kinds of the memory level come with it.
+(consumers read the unrounded value). The kinds' behaviour is in trace/rules.py.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from precdiff.errors import PrecDiffError, UnknownNameError
 
 KINDS = (
     "exact", "fuse", "format", "accumulator", "order", "direction", "tie_rule", "exponent", "overflow", "subnormals",
-    "constant", "cast", "approximation", "scale", "drop_term",
+    "constant", "cast", "operands", "approximation", "scale", "drop_term", "reads",
 )  # fmt: skip
 
 Exit = Literal["declared", "wide"]

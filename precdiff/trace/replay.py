@@ -121,7 +121,7 @@ class _Replay:
             self.outer[step.id] = run_step(step, [self._value(i) for i in step.inputs], self.base)
 
     def _changed(self, step: Step, change: Change) -> None:
-        made = rule(change, step, self.base)
+        made = rule(change, step, self.base, self.trace.values)
         machine = made.machine or self.ideal
         inputs = made.operands(step, [self._inside(i, machine, self.changes[step.id].region) for i in step.inputs])
         result = machine.apply(OPS[step.op], inputs, made.params(step), made.format or get_format(step.format))

@@ -7,26 +7,30 @@ must not know traces: replay.py applies them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from precdiff.errors import PrecDiffError
+from precdiff.errors import PrecDiffError, UnknownNameError
 from precdiff.formats import Format, get_format
 from precdiff.machine import EmulatedMachine, Machine, MpMachine, Tensor
 from precdiff.ops import OPS
 from precdiff.ops.op import Contraction, Reduction
 from precdiff.ops.reductions import axes_of
-from precdiff.rounding import Rounding, arithmetic
+from precdiff.rounding import Rounding, arithmetic, round_array
 from precdiff.trace.change import Change
 from precdiff.trace.step import Step
 
 #: exponents a float64 carrier holds for any p <= 24, with room for products
 _WIDE = 900
 
+#: ops whose result depends on the order in which equal elements are taken
+_ORDERED = ("argsort", "argmax")
+
 Params = Mapping[str, Any]
+Versions = Mapping[str, np.ndarray]
 
 
 def _same_params(step: Step) -> Params:
@@ -52,8 +56,12 @@ class Rule:
     result: Callable[[Step, Tensor], Tensor] = _same_result
 
 
-def rule(change: Change, step: Step, base: EmulatedMachine) -> Rule:
-    """The Rule of `change` for one step."""
+def rule(change: Change, step: Step, base: EmulatedMachine, versions: Versions) -> Rule:
+    """The Rule of `change` for one step; `versions` are the tensors a step may read instead of its own."""
+    if change.kind == "reads":
+        return _reads(change.value, base, versions)
+    if change.kind == "tie_rule" and change.value in ("first", "last"):
+        return _taken_in_order(change.value, step, base, versions)
     return _RULES[change.kind](change.value, step, base)
 
 
@@ -88,6 +96,23 @@ def _order(value: Any, step: Step, base: EmulatedMachine) -> Rule:
     return Rule(_with(base, sum_order=value, matmul_order=value))
 
 
+def _taken_in_order(value: str, step: Step, base: EmulatedMachine, versions: Versions) -> Rule:
+    """Equal elements first or last: the last ones come first of the reversed operand."""
+    if step.op not in _ORDERED:
+        allowed = ", ".join(_ORDERED)
+        raise PrecDiffError(f"change tie_rule {value}: step {step.id!r} is {step.op}; allowed are {allowed}")
+    axis = int(step.params["axis"])
+    last = versions[step.inputs[0]].shape[axis] - 1
+
+    def reversed_(s: Step, tensors: list[Tensor]) -> list[Tensor]:
+        return [Tensor((np.flip(t.planes[0], axis),), t.format, t.machine) for t in tensors]
+
+    def from_the_end(s: Step, tensor: Tensor) -> Tensor:
+        return Tensor((last - tensor.planes[0],), tensor.format, tensor.machine)
+
+    return Rule(base) if value == "first" else Rule(base, operands=reversed_, result=from_the_end)
+
+
 def _direction(value: Any, step: Step, base: EmulatedMachine) -> Rule:
     return Rule(_with(base, direction=value))
 
@@ -102,7 +127,19 @@ def _subnormals(value: Any, step: Step, base: EmulatedMachine) -> Rule:
 
 
 def _approximation(value: Any, step: Step, base: EmulatedMachine) -> Rule:
-    return Rule(_with(base, approximations={}))
+    return Rule(_with(base, approximations={})) if value is None else Rule(base, get_format(value))
+
+
+def _operands(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(base, operands=lambda s, tensors: [_through(t, [value]) for t in tensors])
+
+
+def _through(tensor: Tensor, formats: Sequence[str]) -> Tensor:
+    """The tensor rounded to each format in turn; it keeps its own."""
+    values = tensor.planes[0]
+    for name in formats if tensor.format.is_float else ():
+        values = round_array(values, Rounding(name)).astype(values.dtype)
+    return Tensor((values,), tensor.format, tensor.machine)
 
 
 def _with(base: EmulatedMachine, **fields: Any) -> EmulatedMachine:
@@ -136,10 +173,13 @@ def _constant(value: Any, step: Step, base: EmulatedMachine) -> Rule:
 
 
 def _cast(value: Any, step: Step, base: EmulatedMachine) -> Rule:
-    if step.op != "cast":
+    if step.op == "cast":
+        added = {"mode": value} if isinstance(value, str) else {"through": list(value["through"])}
+        return Rule(base, params=lambda s: {**s.params, **added})
+    if isinstance(value, str) or not get_format(step.format).is_float:
         raise PrecDiffError(f"change cast: step {step.id!r} is {step.op}, not a cast")
-    added = {"mode": value} if isinstance(value, str) else {"through": list(value["through"])}
-    return Rule(base, params=lambda s: {**s.params, **added})
+    first, *others = value["through"]
+    return Rule(base, get_format(first), result=lambda s, tensor: _through(tensor, others))
 
 
 def _scale(value: Any, step: Step, base: EmulatedMachine) -> Rule:
@@ -157,6 +197,35 @@ def _drop_term(value: Any, step: Step, base: EmulatedMachine) -> Rule:
     return Rule(base, operands=lambda s, tensors: [_without(s, tensors[0], int(value)), *tensors[1:]])
 
 
+def _reads(value: Mapping[str, Any], base: EmulatedMachine, versions: Versions) -> Rule:
+    def replaced(s: Step, tensors: list[Tensor]) -> list[Tensor]:
+        number = int(value.get("input", 0))
+        if not 0 <= number < len(tensors):
+            raise PrecDiffError(f"change reads: step {s.id!r} has {len(tensors)} operands; found input {number}")
+        return [_patched(t, value, versions) if i == number else t for i, t in enumerate(tensors)]
+
+    return Rule(base, operands=replaced)
+
+
+def _patched(tensor: Tensor, value: Mapping[str, Any], versions: Versions) -> Tensor:
+    start, stop = (int(end) for end in value.get("where", (0, tensor.size)))
+    plane = tensor.planes[0].copy()
+    flat, version = plane.reshape(-1), value.get("version")
+    if version == "poison":
+        flat[start:stop] = value.get("value", np.nan) if tensor.format.is_float else 0
+    else:
+        other = flat.copy() if version is None else np.ravel(_version(version, versions))
+        begin = int(value.get("from", (start, stop))[0])
+        flat[start:stop] = np.resize(other[begin : begin + stop - start], stop - start)
+    return Tensor((flat.reshape(plane.shape),), tensor.format, tensor.machine)
+
+
+def _version(name: str, versions: Versions) -> np.ndarray:
+    if name not in versions:
+        raise UnknownNameError("tensor", name, versions)
+    return versions[name]
+
+
 def _without(step: Step, x: Tensor, index: int) -> Tensor:
     axis = x.ndim - 1 if step.op == "matmul" else axes_of(x.shape, step.params.get("axis"))[-1]
     if not -x.shape[axis] <= index < x.shape[axis]:
@@ -169,6 +238,7 @@ def _without(step: Step, x: Tensor, index: int) -> Tensor:
 _RULES: dict[str, Callable[[Any, Step, EmulatedMachine], Rule]] = {
     "exact": _exact, "fuse": _exact, "format": _format, "accumulator": _accumulator, "order": _order,
     "direction": _direction, "tie_rule": _direction, "exponent": _exponent, "overflow": _overflow,
-    "subnormals": _subnormals, "constant": _constant, "cast": _cast, "approximation": _approximation, "scale": _scale,
+    "subnormals": _subnormals, "constant": _constant, "cast": _cast, "operands": _operands,
+    "approximation": _approximation, "scale": _scale,
     "drop_term": _drop_term,
 }  # fmt: skip
