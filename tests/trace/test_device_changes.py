@@ -25,6 +25,10 @@ def replayed(function, inputs, changes):
     return np.asarray(made.values[trace.outputs["out"]])
 
 
+def exponential(x):
+    return ops.exp(x)
+
+
 def narrowed(x, fmt):
     return np.vectorize(lambda v: round_exact(Fraction(float(v)), Rounding(fmt)))(x)
 
@@ -50,7 +54,7 @@ def test_operands_are_rounded_first(fmt):
 @pytest.mark.parametrize("fmt", ["bf16", "fp16@p5"])
 def test_a_function_from_a_table(fmt):
     x = RNG.normal(0, 1, 50).astype(np.float16)
-    found = replayed(ops.exp, {"x": x}, {"exp": ("approximation", fmt)})
+    found = replayed(exponential, {"x": x}, {"exp": ("approximation", fmt)})
     assert found.tolist() == narrowed(narrowed(np.exp(x.astype(np.float64)), fmt), "fp16").tolist()
 
 
@@ -74,7 +78,7 @@ def test_equal_elements_last():
     found = replayed(lambda x: ops.argsort(x, axis=1), {"x": x}, {"argsort": ("tie_rule", "last")})
     assert found.tolist() == [[3, 0, 2, 1], [3, 2, 1, 0]]
     with pytest.raises(PrecDiffError, match="allowed are argsort, argmax"):
-        replayed(ops.exp, {"x": x}, {"exp": ("tie_rule", "last")})
+        replayed(exponential, {"x": x}, {"exp": ("tie_rule", "last")})
 
 
 def test_reads():
