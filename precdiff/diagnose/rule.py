@@ -1,5 +1,9 @@
 """A rule looks at the evidence and names hypotheses; each hypothesis comes with the Change that would prove it.
 
+A cause may also have an imitation: what a device that has it would give, as Changes of the declared run, and how it is
+recognised where none of them gives the very bits. `find` explains a run that is as declared; imitations explain a
+device that departs from it.
+
 One file a cause in rules/. Rules are definitions by measurable evidence, nothing is fitted. `rank` orders rules whose
 proofs succeed alike: the more specific cause (fewer traces satisfy its evidence) comes first.
 """
@@ -10,9 +14,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
 from precdiff.registry import Registry
 from precdiff.trace import Change, Region
+
+Changes = Mapping[str | Region, Change]
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,7 @@ class Hypothesis:
     step: str
     region: Region
     born_at: Sequence[str]
-    changes: Sequence[Mapping[str | Region, Change]]
+    changes: Sequence[Changes]
     remedy: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
     chain: Sequence[str] = ()
@@ -54,5 +61,34 @@ def cause_rule(
 
     def add(find: Callable[[Evidence], Iterable[Hypothesis]]) -> CauseRule:
         return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, at_root, find))
+
+    return add
+
+
+#: a deviating step -> changes that would make the declared arithmetic give what the device gave, likeliest first
+Imitating = Callable[[Deviation], Iterable[Changes]]
+
+
+@dataclass(frozen=True)
+class Imitation:
+    """What a device with this cause would give. `recognised`: why the evidence alone points to it, else empty."""
+
+    cause: str
+    rank: int
+    remedy: str
+    changes: Imitating
+    recognised: Callable[[Deviation], str]
+
+
+IMITATIONS: Registry[Imitation] = Registry("imitation", "precdiff.diagnose.rules")
+
+
+def imitation(
+    cause: str, *, rank: int, remedy: str, recognised: Callable[[Deviation], str]
+) -> Callable[[Imitating], Imitation]:
+    """Register the decorated function as what `cause` does to a step."""
+
+    def add(changes: Imitating) -> Imitation:
+        return IMITATIONS.add(cause, Imitation(cause, rank, remedy, changes, recognised))
 
     return add

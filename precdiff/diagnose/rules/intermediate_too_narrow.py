@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Hypothesis, cause_rule
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.widening import reader, wider
-from precdiff.formats import Format
+from precdiff.formats import Format, get_format
 from precdiff.reference import accumulator, length
 from precdiff.trace import Change, Region, Step
 
@@ -68,3 +69,39 @@ def _hypothesis(evidence: Evidence, steps: list[str], target: str) -> Hypothesis
         f"Keep {names} in {target}.",
         {"format": evidence.format(steps[0]).name, "needed": target},
     )  # fmt: skip
+
+
+#: what units compute and accumulate in, read from tables, and cut operands to
+NARROW = ("bf16", "fp16", "tf32", "hf32")
+
+
+def _recognised(found: Deviation) -> str:
+    if not found.format.is_float or found.step.op == "constant" or found.lost.any():
+        return ""
+    if found.grid < found.format.p - 1:
+        return f"every recorded value fits {found.grid} significand bits of the {found.format.p} declared"
+    noise = found.noise
+    if noise is not None and not noise.consistent:
+        return f"{noise.line}: an accumulator or factors of fewer bits"
+    return ""
+
+
+@imitation(
+    "intermediate_too_narrow", rank=40, recognised=_recognised,
+    remedy="Keep the stage, its table or its accumulator in the declared format.",
+)  # fmt: skip
+def narrowed(found: Deviation) -> Iterator[Changes]:
+    """Accumulator, operands, the stage and its table in each narrower format."""
+    step = found.step
+    if not found.format.is_float or step.op == "constant":
+        return
+    grids = sorted(NARROW, key=lambda name: abs(get_format(name).p - found.grid))
+    if step.op in ("sum", "matmul"):
+        own = accumulator(found.trace, step)
+        for name in grids:
+            if get_format(name).p < own.p:
+                yield {step.id: Change("accumulator", name)}
+    for name in grids:
+        if get_format(name).p < found.format.p:
+            yield {step.id: Change("format", name)}
+            yield {step.id: Change("operands", name)}

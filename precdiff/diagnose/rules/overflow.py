@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Hypothesis, cause_rule
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.widening import cones_around, reader
 from precdiff.machine.realarray import FINITE, NEGATIVE_INFINITY, POSITIVE_INFINITY
 from precdiff.ops import OPS, Elementwise
@@ -80,3 +81,24 @@ def _hypothesis(evidence: Evidence, ids: list[str], where: np.ndarray) -> Hypoth
             "largest_finite": evidence.format(first.id).max_finite,
         },
     )  # fmt: skip
+
+
+def _recognised(found: Deviation) -> str:
+    infinite = np.isinf(found.actual.astype(np.float64)) & found.lost
+    if not infinite.any() or not found.format.is_float:
+        return ""
+    return f"{int(np.count_nonzero(infinite))} infinities in place of numbers of the format"
+
+
+@imitation(
+    "overflow", rank=12, recognised=_recognised,
+    remedy="Compute the step in a format of a wider range, or scale its operands.",
+)  # fmt: skip
+def overflowed(found: Deviation) -> Iterator[Changes]:
+    """The step, or its accumulator, in fp16's range; infinities for saturation and the other way round."""
+    if _recognised(found):
+        yield {found.step.id: Change("format", "fp16")}
+        yield {found.step.id: Change("accumulator", "fp16")}
+    if found.blind or _recognised(found):
+        yield {found.step.id: Change("overflow", "ieee")}
+        yield {found.step.id: Change("overflow", "saturate")}

@@ -12,9 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Hypothesis, cause_rule
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.widening import cones_around, reader
+from precdiff.formats import get_format
 from precdiff.machine import MpMachine, RealArray
 from precdiff.machine.realarray import FINITE
 from precdiff.reference.restrict import is_elementwise, isolated, restricted
@@ -92,3 +94,34 @@ def _reaching(evidence: Evidence, ids: list[str]) -> tuple[str, ...]:
             if exact.size and np.nanmin(exact) < format.min_normal:
                 reached.add(step.id)
     return tuple(s.id for s in evidence.steps if s.id in reached)
+
+
+def _recognised(found: Deviation) -> str:
+    if not found.format.is_float or found.lost.any():
+        return ""
+    flushed = (found.actual[found.where] == 0).all() and (found.declared[found.where] != 0).all()
+    return "every result that differs is 0 in place of a tiny number" if flushed and _tiny(found) else ""
+
+
+def _tiny(found: Deviation) -> bool:
+    """Whether the results that differ, or operands of theirs, are subnormal."""
+    least = found.format.min_normal
+    if (np.abs(found.declared[found.where]) < least).all():
+        return True
+    return any(_has_subnormals(found, source) for source in found.step.inputs)
+
+
+def _has_subnormals(found: Deviation, source: str) -> bool:
+    format = get_format(found.trace.formats[source])
+    sizes = np.abs(np.asarray(found.trace.values[source], np.float64))
+    return format.is_float and bool(((sizes > 0) & (sizes < format.min_normal)).any())
+
+
+@imitation(
+    "underflow_ftz", rank=8, recognised=_recognised,
+    remedy="Keep subnormals (flush-to-zero off), or scale the operands up.",
+)  # fmt: skip
+def flushed(found: Deviation) -> Iterator[Changes]:
+    """Subnormals flushed."""
+    if found.format.is_float:
+        yield {found.step.id: Change("subnormals", "flush")}

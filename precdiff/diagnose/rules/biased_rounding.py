@@ -1,0 +1,37 @@
+"""biased_rounding: results are rounded towards one side, so errors add up instead of averaging out.
+
+Recognised by errors that all lie on one side of the exact values, up to a whole ulp; nearest rounding errs to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from precdiff.diagnose.deviation import Deviation
+from precdiff.diagnose.rule import Changes, imitation
+from precdiff.trace import Change
+
+_DIRECTIONS = ("toward-zero", "down", "up")
+
+
+def _recognised(found: Deviation) -> str:
+    if not found.format.is_float:
+        return ""
+    side = found.one_sided()
+    if side:
+        return f"every error lies {side} of the exact value"
+    noise = found.noise
+    biased = noise is not None and not noise.consistent and abs(noise.bias) > 0.7 * noise.statistic
+    return "the errors of the sums share a sign" if biased else ""
+
+
+@imitation(
+    "biased_rounding", rank=50, recognised=_recognised,
+    remedy="Round to nearest: a direction that always cuts makes errors of a long sum add up.",
+)  # fmt: skip
+def biased_rounding(found: Deviation) -> Iterator[Changes]:
+    """The directed roundings, the recognised one first."""
+    side = found.one_sided() if found.format.is_float else ""
+    for direction in sorted(_DIRECTIONS, key=lambda name: name != side):
+        if found.format.is_float:
+            yield {found.step.id: Change("direction", direction)}

@@ -1,0 +1,45 @@
+"""missing_sync: a step read a tile before it was written, or after it was written again: an older or a later version.
+
+Recognised by large deviations confined to a span, the rest being bit for bit as declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from precdiff.diagnose.deviation import Deviation
+from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.spans import plausible, span, stale, tiles
+from precdiff.trace import Change
+
+_LARGE = 16.0
+
+
+def _recognised(found: Deviation) -> str:
+    if not found.format.is_float or found.declared.size < 4 or found.lost.any():
+        return ""
+    errors = np.abs(found.errors[found.where])
+    if not errors.size or not np.isfinite(errors).all() or np.median(errors) < _LARGE:
+        return ""
+    for number, source in enumerate(found.step.inputs):
+        size, known = found.trace.values[source].size, span(found, number)
+        if known is not None and known[1] - known[0] <= size // 2:
+            return f"elements {known[0]} to {known[1]} of {source}'s {size} made all results that are far off"
+    start, stop = found.span
+    confined = span(found, 0) is None and stop - start <= found.declared.size // 2
+    return f"results {start} to {stop} of {found.declared.size} are far off, all others as declared" if confined else ""
+
+
+@imitation(
+    "missing_sync", rank=15, recognised=_recognised,
+    remedy="Order the write before the read: EnQue/DeQue, a barrier, or SetFlag/WaitFlag between the pipes.",
+)  # fmt: skip
+def missing_sync(found: Deviation) -> Iterator[Changes]:
+    """The deviating tile of each operand as another tile of it, or as an older tensor of its shape."""
+    for number, source in enumerate(found.step.inputs):
+        for where in tiles(found, number) if found.trace.values[source].ndim else ():
+            for version in stale(found, number, where):
+                if plausible(found, number, where, version):
+                    yield {found.step.id: Change("reads", {"input": number, "where": list(where), **version})}

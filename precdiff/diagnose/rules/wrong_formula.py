@@ -1,0 +1,130 @@
+"""wrong_formula: the device computes something else: a scale, another constant, a term left out.
+
+Precision-independent: the deviation is an exact function of the true values (a ratio, one term), far above rounding.
+Source: research note E1, 22 ("the same in fp64: not numerical").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from precdiff import reference
+from precdiff.diagnose.deviation import FEW, Deviation
+from precdiff.diagnose.noise import applies
+from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.rules.constant_truncated import shortened
+from precdiff.ops.reductions import axes_of
+from precdiff.trace import Change
+
+_RATIOS = (0.5, 2.0, 3.0, 10.0, 0.1, 1.5, 1 / 3, 4.0, 0.25, 100.0, 0.01)
+
+
+def ratio(found: Deviation) -> float | None:
+    """The one factor between the recorded and the exact values (least squares); None where there is none.
+
+    It has to leave no more than twice the declared arithmetic's own error, and to differ from 1 by far more than that.
+    """
+    if not found.format.is_float or found.lost.any():
+        return None
+    exact = found.exact.hi + found.exact.lo
+    usable = np.isfinite(exact) & np.isfinite(found.actual)
+    actual, exact, declared = (np.asarray(v, np.float64)[usable] for v in (found.actual, exact, found.declared))
+    with np.errstate(all="ignore"):
+        size = float(np.sqrt(np.sum(exact**2)))
+        factor = float(np.sum(actual * exact) / size**2)
+        own = float(np.sqrt(np.sum((declared - exact) ** 2))) + 0.5 * found.format.u * size
+        left = float(np.sqrt(np.sum((actual - factor * exact) ** 2)))
+    if not np.isfinite(factor) or factor == 0 or left > 2 * own * max(1.0, abs(factor)):
+        return None
+    if abs(factor - 1) <= _one_sided(found):
+        return None
+    return factor if abs(factor - 1) * size > 8 * own and found.where[usable].mean() > 0.5 else None
+
+
+def _one_sided(found: Deviation) -> float:
+    """What roundings of a sum that all go one way may make of its factor: n u, as long as that is small."""
+    if not applies(found.step):
+        return 0.0
+    return min(0.25, reference.length(found.trace, found.step) * reference.accumulator(found.trace, found.step).u)
+
+
+def dropped(found: Deviation) -> int | None:
+    """The term whose absence explains the deviations of a sum or product of matrices."""
+    if found.step.op not in ("sum", "matmul") or found.lost.any():
+        return None
+    missing = (found.exact.hi - found.actual.astype(np.float64)).ravel()
+    terms = _terms(found)
+    if terms is None or not np.isfinite(missing).all():
+        return None
+    left = np.sum((terms - missing[:, None]) ** 2, axis=0)
+    best = int(np.argmin(left))
+    return best if left[best] < 0.1 * np.sum(missing**2) else None
+
+
+def _terms(found: Deviation) -> np.ndarray | None:
+    """(outputs, terms) in fp64, where that is small."""
+    values, shape = found.trace.values, found.declared.shape
+    x = np.asarray(values[found.step.inputs[0]], np.float64)
+    if found.step.op == "sum":
+        axes = axes_of(x.shape, found.step.params.get("axis"))
+        rest = [i for i in range(x.ndim) if i not in axes]
+        return np.transpose(x, [*rest, *axes]).reshape(found.declared.size, -1) if len(axes) == 1 else None
+    y = np.asarray(values[found.step.inputs[1]], np.float64)
+    if found.declared.size * x.shape[-1] > 2**22:
+        return None
+    products = x[..., :, None, :] * np.swapaxes(y, -1, -2)[..., None, :, :]
+    return np.broadcast_to(products, (*shape, x.shape[-1])).reshape(-1, x.shape[-1])
+
+
+def _recognised(found: Deviation) -> str:
+    if found.step.op == "constant":
+        said = f"the constant is {float(found.actual)!r} in place of {float(found.exact.hi)!r}"
+        return "" if shortened(found) else said
+    term = dropped(found)
+    if term is not None:
+        return f"the deviations are what term {term} of the sum would have added"
+    factor = ratio(found)
+    if factor is not None and found.where.sum() >= min(FEW, found.where.size):
+        return f"the results are {factor:.9g} times what they should be, on every element alike"
+    return ""
+
+
+@imitation(
+    "wrong_formula", rank=25, recognised=_recognised,
+    remedy="Compare the formula with the source: the difference is the same in every precision.",
+)  # fmt: skip
+def wrong_formula(found: Deviation) -> Iterator[Changes]:
+    """The factor that was found, usual ones, a missing term; for a constant, what stands there."""
+    if found.format.is_float:
+        yield from _unseen(found) if found.blind else _seen(found)
+
+
+def _seen(found: Deviation) -> Iterator[Changes]:
+    step = found.step
+    if step.op == "constant":
+        if not shortened(found):
+            yield {step.id: Change("constant", float(found.actual))}
+        return
+    term, factor = dropped(found), ratio(found)
+    if term is not None:
+        yield {step.id: Change("drop_term", term)}
+    if factor is not None:
+        for value in dict.fromkeys([_simple(factor), *sorted(_RATIOS, key=lambda r: abs(r / factor - 1))[:2]]):
+            yield {step.id: Change("scale", value)}
+
+
+def _unseen(found: Deviation) -> Iterator[Changes]:
+    step = found.step
+    for value in _RATIOS:
+        constant = step.op == "constant"
+        yield {step.id: Change("constant", value * float(found.exact.hi)) if constant else Change("scale", value)}
+    if step.op in ("sum", "matmul"):
+        for term in (0, reference.length(found.trace, step) - 1):
+            yield {step.id: Change("drop_term", term)}
+
+
+def _simple(factor: float) -> float:
+    """The shortest decimal within the factor's own uncertainty."""
+    return next((v for d in range(1, 7) if abs((v := float(f"{factor:.{d}g}")) / factor - 1) < 2e-3 / 4**d), factor)

@@ -1,0 +1,57 @@
+"""wrong_rounding_cast: rounded otherwise than declared: ties the wrong way, twice, or a product fused into a sum.
+
+Recognised by differences of one ulp at most: at or next to midpoints (ties and double rounding), or in a sum that has a
+product for an operand (fma contraction keeps the product's low part).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from precdiff.diagnose.deviation import Deviation
+from precdiff.diagnose.rule import Changes, imitation
+from precdiff.trace import Change, Region
+
+#: formats with more digits a result may pass on its way, by the declared one
+_THROUGH = {"fp16": ("fp32", "hf32"), "bf16": ("fp32", "fp16", "tf32"), "fp32": ("fp64",)}
+#: the largest error in ulps of a result that was rounded to nearest twice, the first time to two digits more or beyond
+_NEAR = 0.5 + 2.0**-3 + 2.0**-9
+
+
+def _recognised(found: Deviation) -> str:
+    if not found.format.is_float or found.lost.any():
+        return ""
+    errors = np.abs(found.errors[found.where])
+    steps = np.abs(found.errors - found.declared_errors)[found.where]
+    if not np.isfinite(errors).all() or (steps > 1.0 + 2**-9).any():
+        return ""
+    if (errors <= _NEAR).all():
+        return "the results that differ are next to midpoints, rounded to the other side"
+    return "a product is an operand: fused, its low part is kept" if _products(found) and (errors < 4).all() else ""
+
+
+def _products(found: Deviation) -> list[str]:
+    """The products that are operands of the step, a sum."""
+    made = {s.id: s.op for s in found.trace.steps}
+    return [i for i in found.step.inputs if made.get(i) == "mul"] if found.step.op in ("add", "sub") else []
+
+
+@imitation(
+    "wrong_rounding_cast", rank=55, recognised=_recognised,
+    remedy="Round once, ties to even, from the exact result; switch off contraction where products must be rounded.",
+)  # fmt: skip
+def wrong_rounding_cast(found: Deviation) -> Iterator[Changes]:
+    """Ties away, fused products, and two roundings."""
+    step = found.step
+    if not found.format.is_float:
+        return
+    for product in _products(found):
+        yield {Region((product, step.id)): Change("fuse")}
+    yield {step.id: Change("tie_rule", "nearest-away")}
+    for through in _THROUGH.get(step.format, ()):
+        yield {step.id: Change("cast", {"through": [through]})}
+    if step.op == "cast":
+        for mode in ("toward-zero", "down", "up"):
+            yield {step.id: Change("cast", mode)}
