@@ -49,7 +49,8 @@ def main() -> int:
     scores = {cell: scored(given.faults, given.seed, *how, runs) for cell, how in CELLS.items()}
     lines = [_row(cell, score) for cell, score in scores.items()]
     for kind in ("full trace", "outputs only"):
-        lines.append(_row(f"{kind}, both", _together([s for cell, s in scores.items() if cell.startswith(kind)])))
+        both = _together([s for cell, s in scores.items() if cell.startswith(kind)])
+        lines = [*lines, _row(f"{kind}, both", both)]
     text = HEAD.format(count=given.faults, seed=given.seed, runs=len(runs)) + "\n".join(lines)
     for cell, score in scores.items():
         text += f"\n\n## {cell}\n\n| fault | may be called | first finding: count |\n|---|---|---|\n" + _confusion(

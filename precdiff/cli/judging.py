@@ -76,13 +76,39 @@ def _bare_output(
         raise PrecDiffError("EXPECTED and --kernel were both given; with --kernel the reference is what is expected")
     emulated = request.run(kernel)
     run = _with_output(emulated, actual)
-    report = judge(run, **how)
+    seen = _emulation(emulated, run)
+    if "budget" in how and seen["differs_from_emulation"]:
+        report = _explained(judge, emulated, run, how)
+    else:
+        report = judge(run, **how)
     outputs = [row for row in report.tensors if row.role == "output"]
-    made = {**report.provenance, **_emulation(emulated, run), "next": _next(actual, kernel, request)}
+    made = {**report.provenance, **seen, "next": _next(actual, kernel, request)}
     return dataclasses.replace(
         report, actual=actual, tensors=outputs, provenance=made, envelope=None,
         verdict=overall(row.verdict for row in outputs), first_divergence=None,
     )  # fmt: skip
+
+
+def _explained(judge: Callable[..., Report], emulated: Run, run: Run, how: dict[str, Any]) -> Report:
+    """Why the device's bits are not the emulation's: another configuration gives them, or one departure does."""
+    from precdiff.diagnose.configurations import configurations
+    from precdiff.diagnose.reproduction import explain_device
+
+    assert emulated.kernel is not None
+    actual = {id: run.trace.values[id] for id in run.trace.outputs.values()}
+    others = configurations(emulated.kernel, emulated.trace, actual)
+    if others and others[0].differing == 0:
+        report = judge(dataclasses.replace(run, trace=others[0].trace), **how)
+        return dataclasses.replace(report, provenance={**report.provenance, "reproduced_by": others[0].label})
+    plain = {name: value for name, value in how.items() if name != "budget"}
+    from precdiff import api
+
+    report = api.compare(run, **plain)
+    findings = explain_device(emulated.trace, actual, how["budget"] if how["budget"] is not None else 60.0)
+    nearest = f"{others[0].label}: {others[0].differing} of {others[0].elements} bit patterns differ" if others else ""
+    return dataclasses.replace(
+        report, findings=tuple(findings), provenance={**report.provenance, "nearest_configuration": nearest}
+    )
 
 
 def _emulation(emulated: Run, run: Run) -> dict[str, Any]:

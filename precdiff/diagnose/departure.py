@@ -26,7 +26,7 @@ class Imitated:
 def finding_of(found: Deviation, made: Imitated, replays: int, standing: Standing, why: str) -> Finding:
     """The finding of an imitation of the step; `why` is what the evidence says."""
     step = found.step
-    before = _rms(found)
+    before = rms(found)
     proof = Counterfactual(
         describe(made.changes) if made.changes else {}, before, before * float(np.sqrt(made.left)), 0.0,
         float("inf") if not made.left else 1 / float(np.sqrt(made.left)), made.differing == 0,
@@ -43,7 +43,7 @@ def finding_of(found: Deviation, made: Imitated, replays: int, standing: Standin
     )  # fmt: skip
 
 
-def _rms(found: Deviation) -> float:
+def rms(found: Deviation) -> float:
     """RMS distance from the declared result in ulps, over what is finite."""
     if not found.format.is_float:
         return 0.0

@@ -19,9 +19,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from precdiff.diagnose.departure import Imitated, finding_of, unexplained
+from precdiff.diagnose.departure import Imitated, finding_of, rms, unexplained
 from precdiff.diagnose.deviation import Deviation, deviation, unseen
 from precdiff.diagnose.finding import Finding, Standing
+from precdiff.diagnose.problem import Group
 from precdiff.diagnose.rule import IMITATIONS, Changes, Imitation
 from precdiff.errors import PrecDiffError
 from precdiff.formats import get_format, to_bits, ulp
@@ -153,8 +154,26 @@ def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> l
                 break
     if best is not None and best[1].left < _NEAR:
         standing: Standing = "verified" if best[1].differing == 0 else "candidate"
-        return [finding_of(*best, count, standing, "of all departures, this one comes nearest to the outputs")]
+        why = "of all departures, this one comes nearest to the outputs"
+        return [_seen_at_the_outputs(finding_of(*best, count, standing, why), declared, actual, missed)]
     return [last] if last is not None else []
+
+
+def _seen_at_the_outputs(
+    finding: Finding, declared: Trace, actual: Mapping[str, np.ndarray], missed: list[str]
+) -> Finding:
+    """The finding with the outputs' numbers: the step's own are not known."""
+    rows = [deviation(dataclasses.replace(declared, values={**declared.values, id: actual[id]}), declared.step(id))
+            for id in missed]  # fmt: skip
+    seen = [row for row in rows if row is not None]
+    before = float(np.sqrt(np.mean([rms(row) ** 2 for row in seen])))
+    proof = finding.counterfactual
+    assert proof is not None
+    moved = dataclasses.replace(proof, error_before=before, error_after=before / proof.factor)
+    elements = sum(int(np.count_nonzero(row.where)) for row in seen)
+    lost = any(row.lost.any() for row in seen)
+    group: Group = "nonfinite" if lost else "finite"
+    return dataclasses.replace(finding, counterfactual=moved, elements=elements, group=group)
 
 
 def _equal(one: np.ndarray, other: np.ndarray, format: str) -> bool:

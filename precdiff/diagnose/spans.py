@@ -59,7 +59,7 @@ def tiles(found: Deviation, number: int) -> Iterator[Span]:
     size, known = found.trace.values[found.step.inputs[number]].size, span(found, number)
     lengths = [n for n in TILES if n < size]
     if known is None:
-        lengths = [n for n in lengths if not found.blind or n * 2 <= size <= n * 8]
+        lengths = [n for n in lengths if not found.blind or n * 2 <= size <= n * 16]
         yield from ((start, min(start + n, size)) for n in lengths for start in range(0, size, n))
         return
     around = [(known[0] // n * n, min(size, -(-known[1] // n) * n)) for n in lengths]

@@ -10,7 +10,7 @@ experimental Pow widens 16-bit inputs to fp32 and casts back).
 
 from __future__ import annotations
 
-from precdiff.errors import KernelError
+from precdiff.errors import UnknownNameError
 from precdiff.kernels.kernel import kernel
 from precdiff.kernels.log_pair import log_pair
 from precdiff.machine import Tensor
@@ -30,7 +30,7 @@ def _intended(x: Tensor, y: Tensor, *, variant: str = "v1") -> Tensor:
 def pow_(x: Tensor, y: Tensor, *, variant: str = "v1") -> Tensor:
     """x^y elementwise; `variant` v1 ... v5."""
     if variant not in _VARIANTS:
-        raise KernelError(f"variant is {variant!r}; allowed are {', '.join(_VARIANTS)}")
+        raise UnknownNameError("variant of pow", variant, _VARIANTS)
     magnitude = _VARIANTS[variant](abs_(x), y)
     return _special_values(x, y, magnitude)
 

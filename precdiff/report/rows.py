@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from precdiff.comparison import TensorComparison, Worst
 from precdiff.report import numbers
+from precdiff.report.devices import device
 from precdiff.report.report import Report
 from precdiff.report.table import Column, Table
 
@@ -137,6 +138,7 @@ def summary(report: Report) -> Facts:
         facts += [(label, ", ".join(names))] if names else []
     other = report.provenance.get("decided_otherwise")
     facts += [("path", f"the reference decides otherwise, or cannot decide, at {', '.join(other)}")] if other else []
+    facts += device(report)
     return facts + ([("envelope", envelope(report))] if report.envelope else [])
 
 

@@ -212,12 +212,18 @@ def _patched(tensor: Tensor, value: Mapping[str, Any], versions: Versions) -> Te
     plane = tensor.planes[0].copy()
     flat, version = plane.reshape(-1), value.get("version")
     if version == "poison":
-        flat[start:stop] = value.get("value", np.nan) if tensor.format.is_float else 0
+        flat[start:stop] = _held(np.asarray(value.get("value", np.nan)), tensor.format) if tensor.format.is_float else 0
     else:
         other = flat.copy() if version is None else np.ravel(_version(version, versions))
         begin = int(value.get("from", (start, stop))[0])
-        flat[start:stop] = np.resize(other[begin : begin + stop - start], stop - start)
+        content = np.resize(other[begin : begin + stop - start], stop - start)
+        flat[start:stop] = _held(content, tensor.format) if tensor.format.is_float else content
     return Tensor((flat.reshape(plane.shape),), tensor.format, tensor.machine)
+
+
+def _held(values: np.ndarray, format: Format) -> np.ndarray:
+    """What the memory of that format holds of the values."""
+    return np.asarray(round_array(np.asarray(values, np.float64), Rounding(format)))
 
 
 def _version(name: str, versions: Versions) -> np.ndarray:

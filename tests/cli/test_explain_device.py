@@ -1,0 +1,98 @@
+"""explain of a device's output: what gives its bits is named (a profile, a variant, one departure), or the nearest."""
+
+import numpy as np
+import pytest
+
+from precdiff import api
+from precdiff.kernels import Run
+from precdiff.trace import Change, replay
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(4, 200)).astype(np.float16)
+
+
+@pytest.fixture
+def written(folder):
+    """written(name, array) -> the name of a .npy file in the working folder."""
+
+    def write(name, array):
+        np.save(folder / name, array)
+        return name
+
+    write("x.npy", X)
+    return write
+
+
+def device(**changes):
+    run = api.run("softmax", inputs={"x": X})
+    return Run(replay(run.trace, changes)).outputs["out"]
+
+
+def explained(document, path, *more):
+    return document("explain", path, "--kernel", "softmax", "--input", "x=x.npy", *more)
+
+
+def test_the_emulated_device_itself(document, written):
+    made = explained(document, written("out.npy", api.run("softmax", inputs={"x": X}).outputs["out"]))
+    assert made["provenance"]["differs_from_emulation"] == 0
+
+
+@pytest.mark.parametrize("profile", ["numpy-pairwise", "ieee-exact", "ascend-910b"])
+def test_another_profile(document, written, precdiff, profile):
+    actual = api.run("softmax", inputs={"x": X}, profile=profile).outputs["out"]
+    made = explained(document, written("out.npy", actual))
+    named = made["provenance"]["reproduced_by"].removeprefix("profile ")
+    assert (api.run("softmax", inputs={"x": X}, profile=named).outputs["out"] == actual).all()
+    assert made["findings"] == [] or made["verdict"] == "fail"
+    assert "reproduced by" in precdiff("explain", "out.npy", "--kernel", "softmax", "--input", "x=x.npy").stderr
+
+
+def test_another_variant(document, written):
+    x, y = (RNG.uniform(low, 4, 300).astype(np.float16) for low in (0.1, -4))
+    actual = api.run("pow", inputs={"x": x, "y": y}, options={"variant": "v2"}).outputs["out"]
+    inputs = ["--input", f"x={written('a.npy', x)}", "--input", f"y={written('b.npy', y)}"]
+    made = document("explain", written("out.npy", actual), "--kernel", "pow", *inputs)
+    assert made["provenance"]["reproduced_by"] == "variant=v2"
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "cause"),
+    [
+        ("exp", Change("direction", "toward-zero"), "biased_rounding"),
+        ("sum", Change("accumulator", "bf16"), "intermediate_too_narrow"),
+        ("exp", Change("approximation", "bf16"), "intermediate_too_narrow"),
+        ("sum", Change("tie_rule", "nearest-away"), "wrong_rounding_cast"),
+        ("sum", Change("scale", 0.5), "wrong_formula"),
+        ("sub", Change("reads", {"input": 0, "where": [64, 128], "from": [0, 64]}), "missing_sync"),
+    ],
+)
+def test_one_departure(document, written, step, change, cause):
+    made = explained(document, written("out.npy", device(**{step: change})))
+    first = made["findings"][0]
+    assert (first["cause"], first["standing"]) == (cause, "verified")
+    assert first["counterfactual"]["reproduces_bits"] and first["counterfactual"]["error_after"] == 0
+    assert first["counterfactual"]["error_before"] > 0 and first["elements"] > 0
+
+
+def test_what_nothing_gives_has_the_nearest_beside_it(document, written):
+    actual = device(sum=Change("accumulator", "fp16@p9"))
+    made = explained(document, written("out.npy", actual))
+    assert "bit patterns differ" in made["provenance"]["nearest_configuration"]
+    assert all(not f["counterfactual"] or not f["counterfactual"]["reproduces_bits"] for f in made["findings"])
+
+
+def test_compare_searches_nothing(document, written):
+    made = document(
+        "compare",
+        written("out.npy", device(exp=Change("direction", "up"))),
+        "--kernel",
+        "softmax",
+        "--input",
+        "x=x.npy",
+    )
+    assert made["findings"] == [] and made["provenance"]["differs_from_emulation"] > 0
+
+
+def test_the_budget_ends_the_search(document, written):
+    made = explained(document, written("out.npy", device(sum=Change("accumulator", "fp16@p9"))), "--budget", "0")
+    assert made["code"] in (0, 1)
