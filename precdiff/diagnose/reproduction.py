@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from precdiff.diagnose.departure import Imitated, finding_of, rms, unexplained
-from precdiff.diagnose.deviation import Deviation, deviation, unseen
+from precdiff.diagnose.deviation import FEW, Deviation, deviation, unseen
 from precdiff.diagnose.finding import Finding, Standing
 from precdiff.diagnose.problem import Group
 from precdiff.diagnose.rule import IMITATIONS, Changes, Imitation
@@ -60,8 +60,13 @@ def _located(recorded: Trace, end: float, replays: tuple[int, int]) -> list[Find
         finding = _named(found, end, replays)
         if finding.cause != "reduction_order":
             return [finding]
-        legal = legal or [finding]
+        legal = legal or [_no_fault(finding)]
     return legal
+
+
+def _no_fault(finding: Finding) -> Finding:
+    """Another legal order explains the bits, and blames nobody."""
+    return finding if finding.standing == "insufficient" else dataclasses.replace(finding, standing="candidate")
 
 
 def _named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
@@ -76,7 +81,9 @@ def _named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
         if made is not None:
             tried.append(made)
             if made.differing == 0:
-                return finding_of(found, made, len(tried), "verified", said[row.cause])
+                # of a few bits that an order explains as well, a fault that gives them proves nothing
+                chance = bool(said["reduction_order"]) and int(np.count_nonzero(found.where)) < FEW
+                return finding_of(found, made, len(tried), "candidate" if chance else "verified", said[row.cause])
     return _recognised(found, said, tried)
 
 
@@ -123,6 +130,8 @@ def _recognised(found: Deviation, said: Mapping[str, str], tried: list[Imitated]
     """What the evidence says where no imitation gives the bits, the nearest one beside it."""
     nearest = min(tried, key=lambda made: made.left, default=None)
     causes = sorted((row.rank, cause) for cause, row in IMITATIONS.items() if said[cause])
+    if said["reduction_order"]:
+        nearest, causes = None, [(0, "reduction_order")]
     if nearest is not None and nearest.left < _NEAR and (not causes or nearest.left < 0.05):
         return finding_of(found, nearest, len(tried), "candidate", said[nearest.imitation.cause])
     if not causes:
@@ -139,7 +148,9 @@ def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> l
     if not missed:
         return []
     last = _at_the_output(declared, actual, missed[0], end)
-    if last is not None and (last.standing == "verified" or last.cause == "reduction_order"):
+    if last is not None and last.cause == "reduction_order":
+        return [_no_fault(last)]
+    if last is not None and last.standing == "verified":
         return [last]
     best: tuple[Deviation, Imitated] | None = None
     count = 0
@@ -154,6 +165,8 @@ def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> l
                 break
     if best is not None and best[1].left < _NEAR:
         standing: Standing = "verified" if best[1].differing == 0 else "candidate"
+        if best[1].imitation.cause == "reduction_order":
+            standing = "candidate"
         why = "of all departures, this one comes nearest to the outputs"
         return [_seen_at_the_outputs(finding_of(*best, count, standing, why), declared, actual, missed)]
     return [last] if last is not None else []

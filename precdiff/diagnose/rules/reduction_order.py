@@ -21,7 +21,7 @@ def _recognised(found: Deviation) -> str:
 
 
 @imitation(
-    "reduction_order", rank=60, recognised=_recognised,
+    "reduction_order", rank=4, recognised=_recognised,
     remedy="No fault of the kernel: fix the order where bits must agree, else judge by a bound that grows with n.",
 )  # fmt: skip
 def reduction_order(found: Deviation) -> Iterator[Changes]:
