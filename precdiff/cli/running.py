@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class Request:
         wanted = {name: kernel.formats.get(name) for name in self.inputs}
         formats = {name: _format(fixed, self.format) for name, fixed in wanted.items()}
         return {n: input_array(n, text, seed=self.seed, format=formats[n]) for n, text in self.inputs.items()}
+
+
+def with_examples(request: Request, kernel: str) -> Request:
+    """The request with the kernel's own example inputs where it names none."""
+    from precdiff.kernels import get_kernel
+
+    return request if request.inputs else replace(request, inputs=get_kernel(kernel).examples)
 
 
 def _format(fixed: str | None, common: str | None) -> str:

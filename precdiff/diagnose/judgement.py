@@ -162,6 +162,11 @@ class Judgement:
         """Question (b), a row an output."""
         return {name: self._output(name, id) for name, id in self._computed().items()}
 
+    def judged(self, trace: Trace) -> tuple[float, bool]:
+        """(the largest ULP error of an output, whether all pass) of a replay of this trace."""
+        rows = [self._output(name, id, trace).row for name, id in self._computed().items()]
+        return max((row.max_ulp for row in rows), default=0.0), overall(row.verdict for row in rows) == "pass"
+
     def _computed(self) -> dict[str, str]:
         """The outputs that steps made; one that is an input has no step to judge."""
         inputs = self.trace.inputs.values()
@@ -176,15 +181,15 @@ class Judgement:
         )  # fmt: skip
         values = (trace or self.trace).values[tensor]
         found = compare_tensor(
-            values, _expected(made, "total"), step.format, self.settings.standard, self._limits(step), identity
+            values, _expected(made, "total"), step.format, self.settings.standard, self._limits(step, trace), identity
         )
         return found._replace(row=dataclasses.replace(found.row, errors=self._errors(tensor, made)))
 
-    def _limits(self, step: Step) -> Limits:
+    def _limits(self, step: Step, trace: Trace | None = None) -> Limits:
         conventions = self._conventions(step.format)
         if self.limit.kind == "ulp":
             return self.settings.limits(role="output", max_ulp=self.limit.size, conventions=conventions)
-        sums = reference.summed(self.trace, step.id)
+        sums = reference.summed(trace or self.trace, step.id)
         if sums is None:
             return self.settings.limits(role="output", max_ulp=4.0, conventions=conventions)
         terms, u = sums

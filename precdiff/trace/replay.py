@@ -137,7 +137,8 @@ class _Replay:
         machine = next(self.inner[i].machine for i in step.inputs if self._wide(i))
         inputs = [self._inside(i, machine, -1) for i in step.inputs]
         result = machine.apply(OPS[step.op], inputs, step.params, get_format(step.format))
-        self.outer[step.id] = self._lowered(step, result)
+        # what only moves or chooses elements hands an unrounded one on
+        self.outer[step.id] = self._lowered(step, result, moved=True)
 
     def _wide(self, tensor: str) -> bool:
         return tensor in self.changes and self.changes[tensor].change.exit == "wide"
@@ -162,12 +163,12 @@ class _Replay:
         value = self._value(tensor)
         return machine.tensor(value.planes[0], value.format)
 
-    def _lowered(self, step: Step, tensor: Tensor) -> Tensor:
+    def _lowered(self, step: Step, tensor: Tensor, moved: bool = False) -> Tensor:
         """The value rounded once to the step's declared format, as the device rounds."""
         declared = get_format(step.format)
         rounding = self.base.profile.rounding(declared, step.op) if declared.is_float else Rounding("fp64")
         if not tensor.machine.ideal:
-            return self.base.tensor(self._narrowed(tensor, declared, rounding), declared)
+            return self.base.tensor(self._narrowed(tensor, declared, rounding, moved), declared)
         return self.base.tensor(self._surely(step, tensor, rounding).astype(declared.carrier), declared)
 
     def _surely(self, step: Step, tensor: Tensor, rounding: Rounding) -> np.ndarray:
@@ -186,9 +187,9 @@ class _Replay:
         boundary = reals.radius_ulp(declared) < TOLERATED_ULP if declared.is_float else np.zeros(decided.shape, bool)
         return np.where(decided | boundary, values, self.trace.values[step.id])
 
-    def _narrowed(self, tensor: Tensor, declared: Format, rounding: Rounding) -> np.ndarray:
+    def _narrowed(self, tensor: Tensor, declared: Format, rounding: Rounding, moved: bool) -> np.ndarray:
         values = tensor.planes[0]
-        kept = tensor.format == declared or not declared.is_float
+        kept = (tensor.format == declared and not moved) or not declared.is_float
         return values if kept else round_array(values, rounding, self.base.rng)
 
 
