@@ -33,6 +33,8 @@ def diagnose(
     for _, rule in sorted(RULES.items(), key=lambda item: item[1].rank):
         if problem.group in rule.groups and not (rule.fallback and _settled(f for _, f in found)):
             found += [(rule, finding) for finding in _tried(rule, evidence, prover)]
+            if rule.excuses and found:
+                break
     found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
     findings = _joined(f for _, f in found)
     proved = [f for f in findings if f.standing != "insufficient"] or [_unexplained(evidence)]
@@ -62,7 +64,7 @@ def _tried(rule: CauseRule, evidence: Evidence, prover: Prover) -> list[Finding]
 
 
 def _proved(rule: CauseRule, hypothesis: Hypothesis, evidence: Evidence, prover: Prover) -> Finding:
-    best: tuple[int, Counterfactual | None] = (len(_STANDINGS) - 1, None)
+    best: tuple[int, Counterfactual | None] = (_STANDINGS.index(hypothesis.standing), None)
     for changes in hypothesis.changes:
         proof = prover.prove(changes)
         standing = _STANDINGS.index(prover.standing(proof))
@@ -98,8 +100,10 @@ def _share(evidence: Evidence, born: list[str], proof: Counterfactual | None) ->
 
 def _facts(hypothesis: Hypothesis, evidence: Evidence, born: list[str]) -> dict[str, object]:
     shares = evidence.shares if evidence.problem.group == "finite" else {}
+    first = evidence.first_nonfinite if evidence.problem.group == "nonfinite" else None
     return {
         **hypothesis.evidence,
+        **({"first_nonfinite": first} if first is not None else {}),
         "sources": {id: str(evidence.trace.step(id).source) for id in born},
         **({"shares": {id: shares.get(id, 0.0) for id in born}, "shares_sum": sum(shares.values())} if shares else {}),
     }

@@ -219,7 +219,8 @@ class Judgement:
         if limits.backward is not None and limits.max_ulp is None and limits.terms is not None:
             unit = np.maximum((limits.backward / self.limit.size) * limits.terms, np.finfo(np.float64).tiny)
             return split(self.trace, tensor, values, compared.failing, self.limit.size, "u sum |terms|", unit)
-        return split(self.trace, tensor, values, compared.failing, limits.max_ulp or 4.0, "ULP")
+        most = limits.max_ulp if limits.max_ulp is not None else 4.0
+        return split(self.trace, tensor, values, compared.failing, most, "ULP", intended=self._reference_trace())
 
     def _step_problems(self, id: str, compared: Compared) -> list[Problem]:
         step = self.trace.step(id)

@@ -39,6 +39,8 @@ class Problem:
     limit: float
     unit_name: str
     unit: np.ndarray | None = None
+    #: the steps of the kernel's reference, where it names one
+    intended: Trace | None = None
 
     @property
     def format(self) -> Format:
@@ -115,6 +117,24 @@ class BitsProblem(Problem):
         return after <= self.limit / 2
 
 
+@dataclass(frozen=True)
+class IntegerProblem(Problem):
+    """A problem of integers or bools, which are right or wrong: the error is the difference, a proof leaves none."""
+
+    def errors(self, values: np.ndarray) -> np.ndarray:
+        """|actual - expected| of the failing elements."""
+        return np.abs(values[self.mask].astype(np.float64) - self.expected.hi[self.mask])
+
+    def settles(self, after: float) -> bool:
+        """Whether nothing is left."""
+        return after == 0
+
+    @cached_property
+    def floor(self) -> float:
+        """Integers can be right."""
+        return 0.0
+
+
 def split(  # noqa: PLR0913 - a Problem's own fields
     trace: Trace,
     tensor: str,
@@ -123,11 +143,17 @@ def split(  # noqa: PLR0913 - a Problem's own fields
     limit: float,
     unit_name: str,
     unit: np.ndarray | None = None,
+    intended: Trace | None = None,
 ) -> list[Problem]:
     """The problems of a tensor: its finite and its non-finite failing elements, where there are any."""
     values = trace.values[tensor]
+    if not get_format(trace.formats[tensor]).is_float:
+        kind: Group = "finite"
+        return [IntegerProblem(trace, tensor, expected, failing, kind, 0.0, "of 1", None, intended)]
     finite = np.isfinite(values) & (expected.kind == FINITE)
     groups: list[tuple[Group, np.ndarray]] = [("nonfinite", failing & ~finite), ("finite", failing & finite)]
     return [
-        Problem(trace, tensor, expected, mask, group, limit, unit_name, unit) for group, mask in groups if mask.any()
+        Problem(trace, tensor, expected, mask, group, limit, unit_name, unit, intended)
+        for group, mask in groups
+        if mask.any()
     ]

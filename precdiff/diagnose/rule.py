@@ -16,6 +16,7 @@ from typing import Any
 
 from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.finding import Standing
 from precdiff.registry import Registry
 from precdiff.trace import Change, Region
 
@@ -33,6 +34,8 @@ class Hypothesis:
     remedy: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
     chain: Sequence[str] = ()
+    #: what the rule measured itself, where no change can prove it
+    standing: Standing = "insufficient"
 
 
 @dataclass(frozen=True)
@@ -47,20 +50,22 @@ class CauseRule:
     fallback: bool
     #: the step it blames is the root of the smallest proven region: were it further in, a smaller one would do
     at_root: bool
+    #: a finding of it blames nobody, so no other is sought
+    excuses: bool
     find: Callable[[Evidence], Iterable[Hypothesis]]
 
 
 RULES: Registry[CauseRule] = Registry("cause", "precdiff.diagnose.rules")
 
 
-def cause_rule(
+def cause_rule(  # noqa: PLR0913 - the fields of a CauseRule
     cause: str, *, rank: int, groups: tuple[str, ...] = ("finite",), definition: str, fallback: bool = False,
-    at_root: bool = False,
+    at_root: bool = False, excuses: bool = False,
 ) -> Callable[[Callable[[Evidence], Iterable[Hypothesis]]], CauseRule]:  # fmt: skip
     """Register the decorated function as the rule of `cause`."""
 
     def add(find: Callable[[Evidence], Iterable[Hypothesis]]) -> CauseRule:
-        return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, at_root, find))
+        return RULES.add(cause, CauseRule(cause, rank, groups, definition, fallback, at_root, excuses, find))
 
     return add
 

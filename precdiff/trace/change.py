@@ -19,6 +19,7 @@
                                                         approximation; or come from a table of that format
     scale           number                              the result is multiplied by it, rounded once
     drop_term       index                               the sum or product leaves out this term
+    op              op name                             the step is another op of as many operands
     reads           {input, where, version | from}      elements `where` (a flat range) of operand number `input` are
                                                         another tensor's, another range's, or "poison" (NaN)
 
@@ -37,7 +38,7 @@ from precdiff.errors import PrecDiffError, UnknownNameError
 
 KINDS = (
     "exact", "fuse", "format", "accumulator", "order", "direction", "tie_rule", "exponent", "overflow", "subnormals",
-    "constant", "cast", "operands", "approximation", "scale", "drop_term", "reads",
+    "constant", "cast", "operands", "approximation", "scale", "drop_term", "op", "reads",
 )  # fmt: skip
 
 Exit = Literal["declared", "wide"]

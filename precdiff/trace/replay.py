@@ -124,7 +124,8 @@ class _Replay:
         made = rule(change, step, self.base, self.trace.values)
         machine = made.machine or self.ideal
         inputs = made.operands(step, [self._inside(i, machine, self.changes[step.id].region) for i in step.inputs])
-        result = machine.apply(OPS[step.op], inputs, made.params(step), made.format or get_format(step.format))
+        declared = made.format or get_format(step.format)
+        result = machine.apply(made.op or OPS[step.op], inputs, made.params(step), declared)
         result = made.result(step, result)
         self.inner[step.id] = result
         if self._leaves(step.id) or change.exit == "wide":

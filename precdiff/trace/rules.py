@@ -17,7 +17,7 @@ from precdiff.errors import PrecDiffError, UnknownNameError
 from precdiff.formats import Format, get_format
 from precdiff.machine import EmulatedMachine, Machine, MpMachine, Tensor
 from precdiff.ops import OPS
-from precdiff.ops.op import Contraction, Reduction
+from precdiff.ops.op import Contraction, Op, Reduction
 from precdiff.ops.reductions import axes_of
 from precdiff.rounding import Rounding, arithmetic, round_array
 from precdiff.trace.change import Change
@@ -54,6 +54,7 @@ class Rule:
     params: Callable[[Step], Params] = _same_params
     operands: Callable[[Step, list[Tensor]], list[Tensor]] = _same_operands
     result: Callable[[Step, Tensor], Tensor] = _same_result
+    op: Op | None = None
 
 
 def rule(change: Change, step: Step, base: EmulatedMachine, versions: Versions) -> Rule:
@@ -86,6 +87,10 @@ def _with_accumulator(step: Step, target: Format) -> Params:
 def _accumulates(step: Step) -> bool:
     op = OPS[step.op]
     return isinstance(op, Contraction) or (isinstance(op, Reduction) and op.kind == "sum")
+
+
+def _op(value: Any, step: Step, base: EmulatedMachine) -> Rule:
+    return Rule(base, op=OPS[value])
 
 
 def _accumulator(value: Any, step: Step, base: EmulatedMachine) -> Rule:
@@ -246,5 +251,5 @@ _RULES: dict[str, Callable[[Any, Step, EmulatedMachine], Rule]] = {
     "direction": _direction, "tie_rule": _direction, "exponent": _exponent, "overflow": _overflow,
     "subnormals": _subnormals, "constant": _constant, "cast": _cast, "operands": _operands,
     "approximation": _approximation, "scale": _scale,
-    "drop_term": _drop_term,
+    "drop_term": _drop_term, "op": _op,
 }  # fmt: skip

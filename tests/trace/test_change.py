@@ -12,7 +12,7 @@ VALUES = {
     "exact": None, "fuse": None, "format": "fp32", "accumulator": "fp32", "order": Groups(16), "direction": "up",
     "tie_rule": "nearest-away", "exponent": "unbounded", "overflow": "saturate", "subnormals": "flush", "constant": 0.5,
     "cast": {"through": ["bf16"]}, "operands": "tf32", "approximation": None, "scale": 1.5, "drop_term": 3,
-    "reads": {"input": 0, "where": [0, 4], "version": "poison"},
+    "op": "maximum", "reads": {"input": 0, "where": [0, 4], "version": "poison"},
 }  # fmt: skip
 
 

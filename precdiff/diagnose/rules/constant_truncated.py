@@ -1,4 +1,8 @@
-"""constant_truncated: a constant has fewer digits than its format holds.
+"""constant_truncated: a constant has fewer digits than the result, or the kernel's reference, asks for.
+
+Evidence: a step that depends on no input is not its exact value to the result's precision, although everything that
+reads it computes in that precision; or the reference has another number in the same place that differs by little, or
+where this one is 0. Proof: that value exactly, or the reference's number.
 
 Recognised in a constant that is off by little and lies on a coarser grid, binary or decimal.
 """
@@ -10,13 +14,68 @@ from collections.abc import Iterator
 import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
-from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.rounding import Rounding, round_array
-from precdiff.trace import Change
+from precdiff.trace import Change, Region, Step, cone
 
 _FORMATS = ("fp32", "tf32", "fp16", "bf16")
 #: what is off by more is another number
 _SMALL = 2.0**-5
+
+
+@cause_rule(
+    "constant_truncated", rank=28, groups=("finite", "nonfinite"),
+    definition="a value that depends on no input has fewer digits than the result, or than the reference's number",
+)  # fmt: skip
+def constant_rule(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Numbers other than the reference's, then values of no input that are too coarse."""
+    yield from _other_numbers(evidence)
+    for step in evidence.steps:
+        region = cone(evidence.trace, step.id)
+        if _of_no_input(evidence, region) and step.inputs and _coarse(evidence, step):
+            yield _hypothesis(evidence, step, region, {region: Change("exact", exit="wide")})
+
+
+def _other_numbers(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Constants beside those of the reference, in the order they are written."""
+    intended = evidence.problem.intended
+    if intended is None:
+        return
+    own, meant = ([s for s in t.steps if s.op == "constant"] for t in (evidence.trace, intended))
+    for mine, theirs in zip(own, meant, strict=True) if len(own) == len(meant) else ():
+        number = float(theirs.params["value"])
+        recorded = float(evidence.trace.values[mine.id])
+        near = recorded == 0 or abs(recorded - number) <= _SMALL * abs(number)
+        if near and recorded != float(intended.values[theirs.id]):
+            yield _hypothesis(evidence, mine, Region((mine.id,)), {mine.id: Change("constant", number)}, number)
+
+
+def _of_no_input(evidence: Evidence, region: Region) -> bool:
+    inputs = set(evidence.trace.inputs.values())
+    return not any(i in inputs for id in region.steps for i in evidence.trace.step(id).inputs)
+
+
+def _coarse(evidence: Evidence, step: Step) -> bool:
+    """Whether the value misses its exact one by more than the result's format would."""
+    exact, recorded = evidence.exact(step.id).values(), evidence.values(step.id)
+    with np.errstate(all="ignore"):
+        relative = np.abs((recorded - exact) / exact)
+    return bool((relative > 4 * evidence.problem.format.u).any())
+
+
+def _hypothesis(
+    evidence: Evidence, step: Step, region: Region, changes: Changes, meant: float | None = None
+) -> Hypothesis:
+    recorded = float(np.ravel(evidence.values(step.id))[0])
+    number = float(np.ravel(evidence.exact(step.id).values())[0]) if meant is None else meant
+    narrow = [f for f in _FORMATS if float(round_array(np.float64(number), Rounding(f))) == recorded]
+    relative = abs(recorded / number - 1) if number else float("inf")
+    return Hypothesis(
+        step.id, region, [step.id], (changes,),
+        f"Write {step.source.name or step.id} with all the digits of {evidence.problem.format}.",
+        {"recorded": recorded, "meant": number, "relative_error": relative, "reproduced_by": narrow[-1:] or None},
+    )  # fmt: skip
 
 
 def _cut(value: float, digits: int) -> float:

@@ -2,7 +2,8 @@
 
 0/0, inf - inf, a logarithm or root just outside its domain. Evidence: the first step whose recorded value is NaN, whose
 recorded operands are all finite, and whose exact value (ideal mathematics from the inputs) is real: its operands left
-the domain by their rounding. Infinite operands are an overflow's doing. Proof: the operands exactly, read unrounded.
+the domain by their rounding. Infinite operands are an overflow's doing; an
+underflow or cancellation that is proven is the root, and this its consequence: it is sought where no other is proven. Proof: the operands exactly, read unrounded.
 Source: IEEE 754-2019, 7.2 (invalid operation).
 """
 
@@ -26,11 +27,11 @@ def _invalid(evidence: Evidence, step: Step) -> np.ndarray:
     operands = [np.isfinite(evidence.values(i)) for i in step.inputs]
     if any(o.shape not in ((), born.shape) for o in operands):
         return np.asarray(born & all(o.all() for o in operands))
-    return np.asarray(np.logical_and.reduce([born, *operands]))
+    return np.asarray(np.logical_and.reduce(np.broadcast_arrays(born, *operands)))
 
 
 @cause_rule(
-    "domain_error", rank=15, groups=("nonfinite",),
+    "domain_error", rank=85, groups=("nonfinite",), fallback=True,
     definition="NaN out of finite operands although the exact value is a number: rounding took them out of the domain",
 )  # fmt: skip
 def domain_error(evidence: Evidence) -> Iterator[Hypothesis]:

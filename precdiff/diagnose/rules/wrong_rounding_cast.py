@@ -11,13 +11,47 @@ from collections.abc import Iterator
 import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
-from precdiff.diagnose.rule import Changes, imitation
-from precdiff.trace import Change, Region
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
+from precdiff.trace import Change, Region, Step
 
 #: formats with more digits a result may pass on its way, by the declared one
 _THROUGH = {"fp16": ("fp32", "hf32"), "bf16": ("fp32", "fp16", "tf32"), "fp32": ("fp64",)}
 #: the largest error in ulps of a result that was rounded to nearest twice, the first time to two digits more or beyond
 _NEAR = 0.5 + 2.0**-3 + 2.0**-9
+
+
+@cause_rule(
+    "wrong_rounding_cast", rank=27, groups=("finite",),
+    definition="a cast that rounds in another mode than to nearest, or in two steps what one would round once",
+)  # fmt: skip
+def cast_rule(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Casts with a mode, and casts of casts, where they round."""
+    made = {s.id: s for s in evidence.steps}
+    for step in (s for s in evidence.steps if s.op == "cast" and evidence.format(s.id).is_float):
+        mode, before = step.params.get("mode"), made.get(step.inputs[0])
+        if mode not in (None, "nearest-even"):
+            change: Changes = {step.id: Change("cast", "nearest-even")}
+            yield _hypothesis(evidence, step, Region((step.id,)), change, {"mode": mode})
+        if before is not None and before.op == "cast" and _narrows(evidence, before) and _narrows(evidence, step):
+            region = Region((before.id, step.id))
+            yield _hypothesis(evidence, step, region, {region: Change("fuse")}, {"through": before.format})
+
+
+def _narrows(evidence: Evidence, cast: Step) -> bool:
+    source, target = evidence.format(cast.inputs[0]), evidence.format(cast.id)
+    return source.is_float and target.is_float and target.p < source.p
+
+
+def _hypothesis(
+    evidence: Evidence, step: Step, region: Region, change: Changes, found: dict[str, object]
+) -> Hypothesis:
+    signs = np.sign(evidence.local_error(step.id))
+    inward = signs * np.sign(evidence.values(step.inputs[0]))
+    return Hypothesis(
+        step.id, region, [step.id], (change,), "Round once, to nearest, ties to even.",
+        {**found, "errors_towards_zero": int((inward < 0).sum()), "errors_away": int((inward > 0).sum())},
+    )  # fmt: skip
 
 
 def _recognised(found: Deviation) -> str:
