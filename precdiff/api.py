@@ -22,7 +22,7 @@ from precdiff.formats import Format
 from precdiff.kernels import Run, run_kernel
 from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.report.evaluation import Evaluation, evaluation
-from precdiff.report.judged import findings_of, judged_report, versions
+from precdiff.report.judged import expectation_findings, findings_of, judged_report, versions
 from precdiff.report.report import Report
 from precdiff.report.sources import incomplete, opened, traced
 from precdiff.report.values import values_report
@@ -103,7 +103,8 @@ def explain(
     """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem."""
     chosen = _settings(settings)
     if expected is not None:
-        return values_report(actual, expected, chosen, layer)
+        report = values_report(actual, expected, chosen, layer)
+        return dataclasses.replace(report, findings=tuple(expectation_findings(actual, expected)))
     judgement, name, reason = _judgement(actual, chosen)
     return judged_report(judgement, name, layer, findings_of(judgement, budget), reason)
 

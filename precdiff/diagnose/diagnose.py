@@ -42,6 +42,15 @@ def diagnose(
     return [replace(f, evidence={**f.evidence, "replays": prover.replays, "rejected": rejected}) for f in proved]
 
 
+def excuses(
+    problem: Problem, totals: Mapping[str, Reference] | None = None, locals_: Mapping[str, Reference] | None = None
+) -> list[Finding]:
+    """The findings that blame nobody, alone."""
+    evidence = Evidence(problem, totals, locals_)
+    rules = [rule for _, rule in RULES.items() if rule.excuses and problem.group in rule.groups]
+    return [found for rule in rules for found in _tried(rule, evidence, Prover(problem))]
+
+
 def _rejection(finding: Finding) -> dict[str, object]:
     """A hypothesis that was tried: its cause, where, and what the statistic became."""
     after = finding.counterfactual and finding.counterfactual.error_after

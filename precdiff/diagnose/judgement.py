@@ -2,8 +2,7 @@
 
 (a) a step's local error against its op's a-priori bound: device and implementation faults; gives the first divergence.
 (b) an output's total error against the kernel's limit: kernels that are as written but not accurate; then the first
-divergence
-    is the step that carries the largest share of the failing elements' error.
+    divergence is the step that carries the largest share of the failing elements' error.
 
 References are made once and shared with the diagnosis. This file knows traces and kernels; comparison/ gets all of it
 as data.
@@ -33,7 +32,7 @@ from precdiff.comparison import (
     overall,
 )
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.problem import Problem, split
+from precdiff.diagnose.problem import Problem, require_same_shape, split
 from precdiff.errors import PrecDiffError
 from precdiff.formats import get_format, ulp, ulp_error
 from precdiff.kernels import Kernel, Limit, run_kernel
@@ -102,6 +101,7 @@ class Judgement:
             if other is None and tensor in self.trace.inputs:
                 continue
             made = self.totals[id] if other is None else reference.total(other, [id], self.settings.backend)[id]
+            require_same_shape(name, self.trace.values[tensor], made.values.hi)
             error = ulp_error(self.trace.values[tensor], _pair(made.values), self.trace.formats[tensor])
             found[tensor] = reference.spot_check(source, id, made, np.asarray(error))
         return found
@@ -163,7 +163,7 @@ class Judgement:
         return {name: self._output(name, id) for name, id in self._computed().items()}
 
     def judged(self, trace: Trace) -> tuple[float, bool]:
-        """(the largest ULP error of an output, whether all pass) of a replay of this trace."""
+        """(largest ULP error of an output, whether all pass) of a replay."""
         rows = [self._output(name, id, trace).row for name, id in self._computed().items()]
         return max((row.max_ulp for row in rows), default=0.0), overall(row.verdict for row in rows) == "pass"
 

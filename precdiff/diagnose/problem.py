@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from precdiff.errors import NotComparableError
 from precdiff.formats import Format, get_format, signed_ulp_error, ulp, ulp_distance
 from precdiff.machine import RealArray
 from precdiff.machine.realarray import FINITE
@@ -133,6 +134,14 @@ class IntegerProblem(Problem):
     def floor(self) -> float:
         """Integers can be right."""
         return 0.0
+
+
+def require_same_shape(name: str, actual: np.ndarray, expected: np.ndarray) -> None:
+    """A reference that gives another shape is not what the kernel should give."""
+    if actual.shape != expected.shape:
+        raise NotComparableError(
+            f"output {name}: the kernel gives shape {actual.shape}, its reference {expected.shape}; allowed is one"
+        )
 
 
 def split(  # noqa: PLR0913 - a Problem's own fields

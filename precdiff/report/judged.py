@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
+import numpy as np
+
 from precdiff.comparison import (
     Expected,
     Identity,
@@ -20,7 +22,9 @@ from precdiff.comparison import (
 )
 from precdiff.diagnose import Finding, diagnose
 from precdiff.diagnose.judgement import Judgement
+from precdiff.diagnose.undecided import undecided_findings
 from precdiff.errors import NotComparableError
+from precdiff.kernels import Run
 from precdiff.report.report import Candidate, Report
 
 
@@ -106,12 +110,23 @@ def _over_the_envelope(verdict: Verdict, envelope: Sequence[Candidate]) -> Verdi
 def findings_of(judgement: Judgement, budget: float | None = None) -> list[Finding]:
     """The findings of every problem, the first problem's first; `budget` in seconds a problem."""
     limit = float("inf") if budget is None else budget
-    found: list[Finding] = []
+    found = undecided_findings(judgement)
     for problem in judgement.problems:
         own = problem.trace is judgement.trace
         totals, locals_ = (judgement.totals, judgement.locals_) if own else (None, None)
         found += diagnose(problem, totals, locals_, limit)
     return found
+
+
+def expectation_findings(actual: Any, expected: Any) -> list[Finding]:
+    """Where a run's one output is right and the array it was to equal is not, that."""
+    from precdiff.diagnose.rules.wrong_reference_or_tolerance import misjudged
+
+    if not isinstance(actual, Run) or len(actual.trace.outputs) != 1 or not isinstance(expected, np.ndarray):
+        return []
+    judgement = Judgement(actual.trace, actual.kernel)
+    found = [misjudged(actual.trace, id, made.values, expected) for id, made in judgement.intended.items()]
+    return [made for made in found if made is not None]
 
 
 def provenance(judgement: Judgement) -> dict[str, Any]:

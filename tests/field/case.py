@@ -26,12 +26,18 @@ class Case:
         row = self.row["inputs"][name]
         format = get_format(row["dtype"])
         if "gen" in row:
-            assert row["gen"]["dist"] == "constant"
-            return native(np.full(row["gen"]["shape"], round_array(row["gen"]["value"], Rounding(format))), format)
+            return native(round_array(self._drawn(row["gen"]), Rounding(format)), format)
         codes = np.array([int(code, 16) for code in row["bits"]], format.storage)
-        values = from_bits(codes, format)
-        assert values.tolist() == row["values"]
-        return native(values.reshape(row["shape"]), format)
+        values = from_bits(codes, format).reshape(row["shape"])
+        assert np.array_equal(values, np.array(row["values"], object).astype(np.float64), equal_nan=True)
+        return native(values, format)
+
+    @staticmethod
+    def _drawn(gen):
+        if gen["dist"] == "constant":
+            return np.full(gen["shape"], float(gen["value"]))
+        assert gen["dist"] == "normal"
+        return np.random.Generator(np.random.PCG64(gen["seed"])).standard_normal(gen["shape"]) * gen["scale"]
 
     @cached_property
     def run(self):

@@ -2,8 +2,9 @@
 
 0/0, inf - inf, a logarithm or root just outside its domain. Evidence: the first step whose recorded value is NaN, whose
 recorded operands are all finite, and whose exact value (ideal mathematics from the inputs) is real: its operands left
-the domain by their rounding. Infinite operands are an overflow's doing; an
-underflow or cancellation that is proven is the root, and this its consequence: it is sought where no other is proven. Proof: the operands exactly, read unrounded.
+the domain by their rounding. Infinite operands are an overflow's doing;
+an underflow or a cancellation that is proven is the root and this its consequence, so it is sought where nothing else
+is proven. Proof: the operands exactly, read unrounded.
 Source: IEEE 754-2019, 7.2 (invalid operation).
 """
 

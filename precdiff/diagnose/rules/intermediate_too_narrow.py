@@ -22,6 +22,10 @@ from precdiff.trace import Change, Region, Step
 FULL = 24
 
 
+#: shares that sum to something this far from 1 say nothing: the error is too large for first order
+_NONLINEAR = 0.5
+
+
 @cause_rule(
     "intermediate_too_narrow", rank=30, groups=("finite", "nonfinite"),
     definition="steps that carry the error have a narrower format than the result or the arithmetic around them",
@@ -29,6 +33,8 @@ FULL = 24
 def intermediate_too_narrow(evidence: Evidence) -> Iterator[Hypothesis]:
     """The narrow steps among those of the largest share and the first that left the range."""
     suspects = {*evidence.born_at(), evidence.first_nonfinite}
+    if evidence.problem.group == "finite" and abs(sum(evidence.shares.values()) - 1) > _NONLINEAR:
+        suspects |= {s.id for s in evidence.steps if s.inputs}
     around = {s.id: _around(evidence, s) for s in evidence.steps if s.id in suspects}
     narrow = [id for id, format in around.items() if evidence.format(id).p < format.p]
     if narrow:

@@ -6,6 +6,7 @@ Recognised by large deviations confined to a span, the rest being bit for bit as
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,13 @@ def _recognised(found: Deviation) -> str:
     return f"results {start} to {stop} of {found.declared.size} are far off, all others as declared" if confined else ""
 
 
+def _one_late(found: Deviation, number: int) -> dict[str, Any]:
+    """Every row of the operand but the first is the one before it: read one iteration too early."""
+    shape = found.trace.values[found.step.inputs[number]].shape
+    size, row = int(np.prod(shape)), int(np.prod(shape[1:]))
+    return {"input": number, "where": [row, size], "from": [0, size - row]}
+
+
 @imitation(
     "missing_sync", rank=15, recognised=_recognised,
     remedy="Order the write before the read: EnQue/DeQue, a barrier, or SetFlag/WaitFlag between the pipes.",
@@ -39,6 +47,8 @@ def _recognised(found: Deviation) -> str:
 def missing_sync(found: Deviation) -> Iterator[Changes]:
     """The deviating tile of each operand as another tile of it, or as an older tensor of its shape."""
     for number, source in enumerate(found.step.inputs):
+        if found.declared.ndim and found.trace.values[source].ndim and found.trace.values[source].shape[0] > 1:
+            yield {found.step.id: Change("reads", _one_late(found, number))}
         for where in tiles(found, number) if found.trace.values[source].ndim else ():
             for version in stale(found, number, where):
                 if plausible(found, number, where, version):

@@ -75,6 +75,8 @@ def _hypothesis(evidence: Evidence, ids: list[str]) -> Hypothesis:
             {alone: Change("subnormals", "keep")},
             {alone: Change("exponent", "unbounded", "wide")},
             {region: Change("exponent", "unbounded", "wide")},
+            # below fp64's own range no carrier holds them
+            *(({region: Change("exact", exit="wide")},) if smallest.min() < np.finfo(np.float64).tiny else ()),
         ),
         f"Keep {first.source.name or first.id} in range: scale its operands up, or compute it in a wider format.",
         {
