@@ -8,6 +8,7 @@ largest share.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -16,11 +17,14 @@ from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.finding import Counterfactual, Finding
 from precdiff.diagnose.problem import Problem
 from precdiff.diagnose.proof import Prover
-from precdiff.diagnose.rule import RULES, CauseRule, Hypothesis
+from precdiff.diagnose.rule import RULES, CauseRule, Changes, Hypothesis
 from precdiff.reference import Reference
+from precdiff.trace import Region
 
 _STANDINGS = ("verified", "candidate", "insufficient")
 _SETTLES = 0.9
+#: hypotheses that are tried by twos
+PAIRED = 4
 
 
 def diagnose(
@@ -35,11 +39,37 @@ def diagnose(
             found += [(rule, finding) for finding in _tried(rule, evidence, prover)]
             if rule.excuses and found:
                 break
+    if all(finding.standing == "insufficient" for _, finding in found):
+        found += _pairs(evidence, prover)
     found.sort(key=lambda item: (_STANDINGS.index(item[1].standing), item[0].rank, len(item[1].region)))
     findings = _joined(f for _, f in found)
     proved = [f for f in findings if f.standing != "insufficient"] or [_unexplained(evidence)]
     rejected = [_rejection(f) for f in findings if f.standing == "insufficient"]
     return [replace(f, evidence={**f.evidence, "replays": prover.replays, "rejected": rejected}) for f in proved]
+
+
+def _pairs(evidence: Evidence, prover: Prover) -> list[tuple[CauseRule, Finding]]:
+    """Two changes at once, where no single one removes half: the best hypotheses of different causes, by twos."""
+    tried = [
+        (rule, hypothesis, changes)
+        for rule, hypothesis in prover.hypotheses
+        for changes in hypothesis.changes[:1]
+        if prover.prove(changes) is not None
+    ]
+    tried.sort(key=lambda item: prover.prove(item[2]).error_after)  # type: ignore[union-attr]  # None is left out
+    found = []
+    for one, other in itertools.combinations(tried[:PAIRED], 2):
+        steps = [_steps(one[2]), _steps(other[2])]
+        if one[0].cause != other[0].cause and not steps[0] & steps[1]:
+            region = Region(tuple(s.id for s in evidence.steps if s.id in steps[0] | steps[1]))
+            both = replace(one[1], changes=({**one[2], **other[2]},), region=region)
+            made = _proved(one[0], both, evidence, prover)
+            found.append((one[0], replace(made, also=[other[0].cause])))
+    return found
+
+
+def _steps(changes: Changes) -> set[str]:
+    return {id for where in changes for id in (where.steps if isinstance(where, Region) else (where,))}
 
 
 def excuses(
@@ -66,6 +96,7 @@ def _tried(rule: CauseRule, evidence: Evidence, prover: Prover) -> list[Finding]
     """The rule's hypotheses, proved in its order until one is verified."""
     tried: list[Finding] = []
     for hypothesis in rule.find(evidence):
+        prover.hypotheses.append((rule, hypothesis))
         tried.append(_proved(rule, hypothesis, evidence, prover))
         if tried[-1].standing == "verified":
             break
@@ -141,8 +172,6 @@ def _joined(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _unexplained(evidence: Evidence) -> Finding:
-    from precdiff.trace import Region
-
     born = evidence.born_at() if evidence.problem.group == "finite" else []
     tensor = evidence.problem.tensor
     hypothesis = Hypothesis(

@@ -26,6 +26,8 @@ class Prover:
     def __init__(self, problem: Problem, budget: float = math.inf) -> None:
         self.problem = problem
         self.replays = 0
+        #: (rule, hypothesis) in the order they were tried
+        self.hypotheses: list[tuple[Any, Any]] = []
         self._deadline = time.monotonic() + budget
         self._known: dict[str, Counterfactual | None] = {}
 

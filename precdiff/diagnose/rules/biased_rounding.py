@@ -8,10 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from precdiff.diagnose.deviation import Deviation
-from precdiff.diagnose.rule import Changes, imitation
-from precdiff.trace import Change
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.noise import applies
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
+from precdiff.trace import Change, Region
 
 _DIRECTIONS = ("toward-zero", "down", "up")
+
+
+@cause_rule(
+    "biased_rounding", rank=26,
+    definition="a declared direction that always rounds one way, so that the errors of a sum add up",
+)  # fmt: skip
+def declared_direction(evidence: Evidence) -> Iterator[Hypothesis]:
+    """The steps that carry the error, to nearest, where the profile rounds another way."""
+    direction = evidence.trace.profile.direction.value
+    born = evidence.born_at()
+    if direction.startswith("nearest") or direction == "stochastic" or not born:
+        return
+    sums = [id for id in born if applies(evidence.trace.step(id))]
+    region = Region(tuple(sums or born))
+    signs = [float((evidence.local_error(id) * evidence.values(id) < 0).mean()) for id in region.steps]
+    yield Hypothesis(
+        region.steps[-1], region, list(region.steps), ({region: Change("direction", "nearest-even")},),
+        "Round to nearest, ties to even.", {"direction": direction, "towards_zero": max(signs)},
+    )  # fmt: skip
 
 
 def _recognised(found: Deviation) -> str:

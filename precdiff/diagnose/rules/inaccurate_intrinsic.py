@@ -10,11 +10,27 @@ from collections.abc import Iterator
 import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
-from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.ops import OPS, Elementwise
-from precdiff.trace import Change
+from precdiff.trace import Change, Region
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "fma")
+
+
+@cause_rule(
+    "inaccurate_intrinsic", rank=32,
+    definition="a function the device approximates, further from its exact value than the result allows",
+)  # fmt: skip
+def declared_approximation(evidence: Evidence) -> Iterator[Hypothesis]:
+    """The approximated functions among the steps that carry the error, correctly rounded."""
+    approximated = evidence.trace.profile.approximations.value
+    for step in (s for s in evidence.steps if s.id in evidence.born_at() and s.op in approximated):
+        yield Hypothesis(
+            step.id, Region((step.id,)), [step.id], ({step.id: Change("approximation")},),
+            f"Use an accurate {step.op}, or evaluate it in a wider format and round once.",
+            {"function": step.op, "approximation": str(approximated[step.op])},
+        )  # fmt: skip
 
 
 def _function(found: Deviation) -> bool:

@@ -12,13 +12,34 @@ import numpy as np
 
 from precdiff import reference
 from precdiff.diagnose.deviation import FEW, Deviation
+from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.noise import applies
-from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.rules.constant_truncated import shortened
 from precdiff.ops.reductions import axes_of
-from precdiff.trace import Change
+from precdiff.trace import Change, cone
 
+#: of the error, what exact arithmetic has to leave
+_PRECISION_INDEPENDENT = 0.9
 _RATIOS = (0.5, 2.0, 3.0, 10.0, 0.1, 1.5, 1 / 3, 4.0, 0.25, 100.0, 0.01)
+
+
+@cause_rule(
+    "wrong_formula", rank=60, groups=("finite", "nonfinite"),
+    definition="the kernel's own source in exact arithmetic misses its reference as far as the device does",
+)  # fmt: skip
+def other_formula(evidence: Evidence) -> Iterator[Hypothesis]:
+    """The whole kernel, exactly: where that leaves the error, no precision is to blame."""
+    problem = evidence.problem
+    if problem.intended is None or problem.before <= 0:
+        return
+    after = problem.statistic(evidence.exact(problem.tensor).values())
+    if after >= _PRECISION_INDEPENDENT * problem.before:
+        region = cone(evidence.trace, problem.tensor)
+        yield Hypothesis(
+            problem.tensor, region, [problem.tensor], (), "Compare the formula with its reference: no precision helps.",
+            {"error_in_exact_arithmetic": after, "error_as_recorded": problem.before}, standing="candidate",
+        )  # fmt: skip
 
 
 def ratio(found: Deviation) -> float | None:
