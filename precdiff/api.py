@@ -15,6 +15,9 @@ import numpy as np
 from precdiff import formats, rounding
 from precdiff.device import DeviceProfile
 from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.rules.input_quantisation import quantised
+from precdiff.diagnose.survey import StepEvidence
+from precdiff.diagnose.survey import survey as _survey
 from precdiff.dump import Dump, DumpWriter
 from precdiff.dump import open_dump as _open_dump
 from precdiff.errors import FileError, UnknownNameError
@@ -98,15 +101,32 @@ def compare(actual: Any, expected: Any = None, *, layer: str | None = None, **se
 
 
 def explain(
-    actual: Any, expected: Any = None, *, budget: float | None = None, layer: str | None = None, **settings: Any
-) -> Report:
-    """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem."""
+    actual: Any, expected: Any = None, *, budget: float | None = None, layer: str | None = None,
+    unrounded: Mapping[str, Any] | None = None, **settings: Any,
+) -> Report:  # fmt: skip
+    """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem.
+
+    `unrounded` maps inputs to the fp64 values they were rounded from: where those account for the error, no step does.
+    """
     chosen = _settings(settings)
     if expected is not None:
         report = values_report(actual, expected, chosen, layer)
         return dataclasses.replace(report, findings=tuple(expectation_findings(actual, expected)))
     judgement, name, reason = _judgement(actual, chosen)
-    return judged_report(judgement, name, layer, findings_of(judgement, budget), reason)
+    blamed = quantised(judgement.trace, unrounded, judgement.limit.size) if unrounded else []
+    return judged_report(judgement, name, layer, [*blamed, *findings_of(judgement, budget)], reason)
+
+
+def survey(actual: Any, **settings: Any) -> list[StepEvidence]:
+    """The evidence of every step of a Run or a dump: errors, share, condition number, range margins, grid.
+
+    >>> import numpy as np
+    >>> made = run("pow", format="fp16", inputs={"x": np.array([3.0]), "y": np.array([2.5])})
+    >>> [row.op for row in survey(made) if row.local][:3]
+    ['log', 'mul', 'exp']
+    """
+    judgement, _, _ = _judgement(actual, _settings(settings))
+    return list(_survey(judgement))
 
 
 def evaluate(

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import LIMIT, judging_options, subcommand
 from precdiff.cli.terminal import Terminal
+from precdiff.errors import PrecDiffError
+
+if TYPE_CHECKING:
+    from precdiff.report import Report
+
+#: leading columns of text, and the room a table of numbers needs
+_TEXTS, _WIDTH = 4, 150
 
 
 @subcommand
 @judging_options
+@click.option("--evidence", is_flag=True, help="Show every step's errors, share, condition, margins and grid.")
 @click.option("--budget", type=LIMIT, metavar="SECONDS", help="Stop looking for proofs after it.")
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
-    **options: Any,
+    evidence: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Judge as compare does, and prove why.
 
@@ -26,4 +35,29 @@ def command(
 
     with terminal.waiting("explaining"):
         report = judged(api.explain, actual, expected, kernel, **options)
+    if evidence:
+        report = _with_evidence(terminal, report, actual, kernel)
     return finish(terminal, report, output, verbose)
+
+
+def _with_evidence(terminal: Terminal, report: Report, actual: str, kernel: str | None) -> Report:
+    """The report with the evidence of every step in its provenance, and as a table for people."""
+    from precdiff import api
+    from precdiff.report.table import Column, Table
+
+    if kernel is not None:
+        raise PrecDiffError("--evidence: an output alone has no steps; run the kernel with -o and explain the dump")
+    rows = [row.to_json() for row in api.survey(actual)]
+    titles = list(rows[0]) if rows else []
+    cells = [
+        ["-" if v is None else f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()]
+        for row in rows
+        if row["total"] or row["share"]  # exact steps are in the document
+    ]
+    columns = [
+        Column(t.replace("_margin", ""), "left" if i < _TEXTS else "right", 4 if i else 0) for i, t in enumerate(titles)
+    ]
+    for line in Table(columns, cells).lines(max(terminal.width, _WIDTH)):
+        terminal.say(line)
+    terminal.say()
+    return dataclasses.replace(report, provenance={**report.provenance, "evidence": rows})

@@ -113,13 +113,17 @@ def _explained(judge: Callable[..., Report], emulated: Run, run: Run, how: dict[
 
 def _emulation(emulated: Run, run: Run) -> dict[str, Any]:
     """How the steps of a bare output came about, and how many elements the device gave otherwise."""
+    from precdiff.diagnose.noise import applies, noise_verdict
     from precdiff.formats import to_bits
 
     (id,) = run.trace.outputs.values()
     codes = [to_bits(one.trace.values[id], one.trace.formats[id]) for one in (emulated, run)]
+    step = emulated.trace.step(id)
+    sums = applies(step) and bool((codes[0] != codes[1]).any())
     return {
         "steps": f"emulated on {run.trace.profile.name}",
         "differs_from_emulation": int((codes[0] != codes[1]).sum()),
+        "noise": noise_verdict(emulated.trace, id, run.trace.values[id]).line if sums else "",
     }
 
 

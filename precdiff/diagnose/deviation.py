@@ -85,11 +85,7 @@ class Deviation:
 
         n values of full precision all end in k zero bits once in 2^(n k) times.
         """
-        own = self.format.p
-        values = self.actual[np.isfinite(self.actual) & (self.actual != 0)] if self.format.is_float else self.actual[:0]
-        narrower = [get_format(f"{self.format.name}@p{p}") for p in range(2, own)] if values.size else []
-        found = next((f.p for f in narrower if is_representable(values, f).all()), own)
-        return found if np.unique(np.abs(values)).size * (own - found) >= CHANCE else own
+        return grid_of(self.actual, self.format) if self.format.is_float else self.format.p
 
     @cached_property
     def noise(self) -> NoiseVerdict | None:
@@ -107,6 +103,15 @@ class Deviation:
             return ""
         sides = {"toward-zero": -inward, "up": errors, "down": -errors}
         return next((name for name, side in sides.items() if (side > 0).mean() > 0.98), "")
+
+
+def grid_of(values: np.ndarray, format: Format) -> int:
+    """The fewest significand bits that hold every value; the format's own where that may be chance."""
+    own = format.p
+    numbers = values[np.isfinite(values) & (values != 0)]
+    narrower = [get_format(f"{format.name}@p{p}") for p in range(2, own)] if numbers.size else []
+    found = next((f.p for f in narrower if is_representable(numbers, f).all()), own)
+    return found if np.unique(np.abs(numbers)).size * (own - found) >= CHANCE else own
 
 
 def neighbourhood(trace: Trace, step: Step) -> Trace:

@@ -12,5 +12,6 @@ def device(report: Report) -> list[tuple[str, str]]:
     if differing is None:
         return []
     facts = [("device", f"{made.get('steps')}; {differing} bit patterns differ" if differing else "as emulated")]
-    named = {"reproduced by": made.get("reproduced_by"), "nearest": made.get("nearest_configuration")}
+    named = {"noise or bug": made.get("noise"), "reproduced by": made.get("reproduced_by")}
+    named["nearest"] = made.get("nearest_configuration")
     return facts + [(label, str(value)) for label, value in named.items() if value]

@@ -129,3 +129,22 @@ def test_a_cast_to_nearest_is_not_blamed():
         return ops.cast(x, "fp16")
 
     assert causes(api.run(narrowed, inputs={"x": RNG.normal(size=30).astype(np.float32)}))[0] == []
+
+
+def test_inputs_that_lost_the_digits():
+    """NIST's NumAcc3 in fp32: 1,000,000.1, .2, .3: the spread is gone before the first step."""
+    x = 1_000_000.2 + np.tile([-0.1, 0.1], 50)
+
+    @kernel
+    def spread(x):
+        wide = ops.cast(x, "fp64")
+        centred = wide - ops.mean(wide, axis=-1, keepdims=True)
+        return ops.cast(ops.sqrt(ops.mean(centred * centred, axis=-1)), "fp32")
+
+    run = api.run(spread, inputs={"x": x.astype(np.float32)[None, :]})
+    first = api.explain(run, unrounded={"x": x[None, :]}).findings[0]
+    assert first.cause == "input_quantisation" and first.evidence["error_of_the_inputs"] > 1e4
+    assert first.evidence["error_of_the_kernel"] < 0.01 * first.evidence["error_of_the_inputs"]
+    exact = np.round(x * 8) / 8
+    run = api.run(spread, inputs={"x": exact.astype(np.float32)[None, :]})
+    assert "input_quantisation" not in causes(run, unrounded={"x": exact[None, :]})[0]

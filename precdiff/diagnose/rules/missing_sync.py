@@ -11,11 +11,21 @@ from typing import Any
 import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
-from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.evidence import Evidence
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.spans import plausible, span, stale, tiles
 from precdiff.trace import Change
 
 _LARGE = 16.0
+
+
+@cause_rule(
+    "missing_sync", rank=15, groups=(),
+    definition="a device read a tile before it was written or after it was written again: an older or later version",
+)  # fmt: skip
+def missing_sync_rule(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Nothing: the emulated run reads what was written; a device's values show it (reproduction.py)."""
+    yield from ()
 
 
 def _recognised(found: Deviation) -> str:

@@ -8,16 +8,24 @@ fault (noise.py). A single trace cannot show it: `repeated` is given the outputs
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.finding import Finding
 from precdiff.diagnose.noise import applies, noise_verdict
+from precdiff.diagnose.rule import Hypothesis, cause_rule
 from precdiff.errors import PrecDiffError
 from precdiff.formats import to_bits
 from precdiff.machine import RealArray
 from precdiff.trace import Trace
+
+
+@cause_rule("nondeterminism", rank=3, groups=(), definition="runs on equal inputs give different bits")
+def nondeterminism(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Nothing: one run cannot show it; see `repeated`."""
+    yield from ()
 
 
 def repeated(trace: Trace, outputs: Sequence[np.ndarray], exact: RealArray) -> Finding | None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from precdiff import reference
 from precdiff.diagnose.deviation import Deviation
+from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.noise import applies
-from precdiff.diagnose.rule import Changes, imitation
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.spans import tails
 from precdiff.ops import OPS, Conversion, Layout
 from precdiff.trace import Change
@@ -21,6 +22,15 @@ from precdiff.trace import Change
 _ENOUGH = 4
 #: a size every float format beyond 8 bits holds
 _EVERYWHERE = 65504.0
+
+
+@cause_rule(
+    "uninitialised_memory", rank=10, groups=(),
+    definition="a device read elements nobody had written",
+)  # fmt: skip
+def uninitialised_memory_rule(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Nothing: the emulated run reads what was written; a device's values show it (reproduction.py)."""
+    yield from ()
 
 
 def _recognised(found: Deviation) -> str:

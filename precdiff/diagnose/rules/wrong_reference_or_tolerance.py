@@ -8,18 +8,31 @@ with less precision. Expected values that no number of the actual format can equ
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 
+from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.finding import Counterfactual, Finding
 from precdiff.diagnose.proof import describe
-from precdiff.diagnose.rule import Changes
+from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule
 from precdiff.errors import PrecDiffError
 from precdiff.formats import get_format, is_representable, ulp_error
 from precdiff.machine import RealArray
 from precdiff.trace import Change, Trace, replay
 
 _HALF = 0.5 + 2.0**-20
+
+
+@cause_rule(
+    "wrong_reference_or_tolerance",
+    rank=3,
+    groups=(),
+    definition="the actual values are right to half an ulp and the given expected ones are not",
+)
+def wrong_reference_or_tolerance(evidence: Evidence) -> Iterator[Hypothesis]:
+    """Nothing: a run has no given expected values; see `misjudged`."""
+    yield from ()
 
 
 def misjudged(trace: Trace, tensor: str, exact: RealArray, expected: np.ndarray) -> Finding | None:
