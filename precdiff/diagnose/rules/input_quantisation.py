@@ -60,7 +60,7 @@ def _finding(trace: Trace, meant: Trace, tensor: str, limit: float) -> Finding |
     return Finding(
         id=hashlib.sha256(f"inputs:{tensor}".encode()).hexdigest()[:12], cause="input_quantisation",
         standing="verified", step=step.id, source=str(step.source), layer=step.layer, region=[],
-        born_at=list(trace.inputs.values()), chain=[], share=inputs / whole, statistic="RMS ULP from the unrounded truth",
+        born_at=list(trace.inputs.values()), chain=[], share=inputs / whole, statistic="RMS ULP",
         limit=limit, group="finite", elements=int(truth.hi.size),
         evidence={"error_of_the_inputs": inputs, "error_of_the_kernel": alone}, counterfactual=proof,
         remedy="Hand the inputs over in a wider format: no step can bring their digits back.",
