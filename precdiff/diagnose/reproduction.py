@@ -5,7 +5,8 @@ Given the declared run and the device's values of its tensors:
     all steps      the first step whose recorded bits are not what the declared arithmetic makes of the step's own
                    recorded inputs is where it departs (no replay); imitations of that step alone are replayed, those of
                    recognised causes first, until one gives the very bits
-    outputs only   imitations of every step are replayed through the whole run and compared at the outputs
+    outputs only   imitations of every step, and of all steps alike, are replayed through the whole run and compared at
+                   the outputs
 
 What reproduces the bits is verified. Where nothing does, the cause the evidence recognises is a candidate, with the
 nearest imitation beside it. A sum that another order of the declared arithmetic explains is no fault and passed over.
@@ -19,21 +20,23 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from precdiff.diagnose.departure import Imitated, finding_of, rms, unexplained
-from precdiff.diagnose.deviation import FEW, Deviation, deviation, unseen
+from precdiff.diagnose.departure import Imitated, finding_of, rms
+from precdiff.diagnose.deviation import Deviation, deviation, unseen
 from precdiff.diagnose.finding import Finding, Standing
+from precdiff.diagnose.naming import NEAR, REPLAYS, distance, named, no_fault
 from precdiff.diagnose.problem import Group
+from precdiff.diagnose.proof import describe
 from precdiff.diagnose.rule import IMITATIONS, Changes, Imitation
 from precdiff.errors import PrecDiffError
-from precdiff.formats import get_format, to_bits, ulp
-from precdiff.trace import Trace, replay
+from precdiff.formats import to_bits
+from precdiff.trace import Change, Region, Trace, replay
 
-#: one-step replays tried before the evidence has to do: where it names a cause, and where it names none
-REPLAYS = 16, 500
+#: kinds of change that are a unit's, not a line's: a device that has them has them at every step
+_UNITS = ("direction", "tie_rule", "subnormals", "accumulator", "operands", "approximation", "order", "format")
+#: possibilities of a cause at a step that are tried before those of whole devices, and before the rest
+_FIRST = 8
 #: whole replays tried where only outputs are known
 SEARCHED = 2000
-#: of the deviation's energy, what the nearest imitation has to explain to be named
-_NEAR = 0.5
 
 
 def explain_device(
@@ -57,119 +60,64 @@ def _located(recorded: Trace, end: float, replays: tuple[int, int]) -> list[Find
         found = deviation(recorded, step)
         if found is None:
             continue
-        finding = _named(found, end, replays)
+        finding = named(found, end, replays)
         if finding.cause != "reduction_order":
             return [finding]
-        legal = legal or [_no_fault(finding)]
+        legal = legal or [no_fault(finding)]
     return legal
 
 
-def _no_fault(finding: Finding) -> Finding:
-    """Another legal order explains the bits, and blames nobody."""
-    return finding if finding.standing == "insufficient" else dataclasses.replace(finding, standing="candidate")
-
-
-def _named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
-    """The cause of one step's deviation."""
-    said = {cause: row.recognised(found) for cause, row in IMITATIONS.items()}
-    tried: list[Imitated] = []
-    most = replays[0] if any(said.values()) else replays[1]
-    for row, changes in _in_order(found, said):
-        if len(tried) == most or time.monotonic() > end:
-            break
-        made = _imitated(found, row, changes)
-        if made is not None:
-            tried.append(made)
-            if made.differing == 0:
-                # of a few bits that an order explains as well, a fault that gives them proves nothing
-                chance = bool(said["reduction_order"]) and int(np.count_nonzero(found.where)) < FEW
-                return finding_of(found, made, len(tried), "candidate" if chance else "verified", said[row.cause])
-    return _recognised(found, said, tried)
-
-
-def _in_order(found: Deviation, said: Mapping[str, str]) -> Iterator[tuple[Imitation, Changes]]:
-    """Imitations of recognised causes by rank, then the others, those with few possibilities first; the first two of
-    every cause before its further ones.
-    """
-    listed = [(row, list(row.changes(found))) for _, row in IMITATIONS.items()]
-    listed.sort(key=lambda pair: (0, pair[0].rank) if said[pair[0].cause] else (1, len(pair[1])))
-    for part in (slice(0, 2), slice(2, None)):
-        for row, possibilities in listed:
-            for changes in possibilities[part]:
-                yield row, changes
-
-
-def _imitated(found: Deviation, row: Imitation, changes: Changes) -> Imitated | None:
-    try:
-        with np.errstate(all="ignore"):
-            made = replay(found.trace, changes).values[found.step.id]
-    except PrecDiffError:
-        return None
-    return Imitated(row, changes, *distance(made, found.actual, found.declared, found.step.format))
-
-
-def distance(made: np.ndarray, actual: np.ndarray, declared: np.ndarray, format: str) -> tuple[int, float]:
-    """(bit patterns that differ, energy of made - actual over that of declared - actual, in ulps)."""
-    row = get_format(format)
-    differing = int(np.count_nonzero(to_bits(made, row) != to_bits(actual, row)))
-    with np.errstate(all="ignore"):
-        unit = ulp(np.where(np.isfinite(declared), declared, 1.0), row) if row.is_float else np.ones(declared.shape)
-        one, other = (np.abs((v.astype(np.float64) - actual) / unit) for v in (made, declared))
-        cap = 2.0**row.p
-        one, other = (np.minimum(np.where(np.isnan(v), np.where(_same(w, actual), 0.0, cap), v), cap)
-                      for v, w in ((one, made), (other, declared)))  # fmt: skip
-        energy = float(np.sum(other**2))
-        return differing, float(np.sum(one**2)) / energy if energy else float(differing > 0)
-
-
-def _same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
-
-
-def _recognised(found: Deviation, said: Mapping[str, str], tried: list[Imitated]) -> Finding:
-    """What the evidence says where no imitation gives the bits, the nearest one beside it."""
-    nearest = min(tried, key=lambda made: made.left, default=None)
-    causes = sorted((row.rank, cause) for cause, row in IMITATIONS.items() if said[cause])
-    if said["reduction_order"]:
-        nearest, causes = None, [(0, "reduction_order")]
-    if nearest is not None and nearest.left < _NEAR and (not causes or nearest.left < 0.05):
-        return finding_of(found, nearest, len(tried), "candidate", said[nearest.imitation.cause])
-    if not causes:
-        return unexplained(found, len(tried))
-    row = IMITATIONS[causes[0][1]]
-    own = min((made for made in tried if made.imitation is row), key=lambda made: made.left, default=None)
-    made = own or Imitated(row, {}, int(np.count_nonzero(found.where)), 1.0)
-    return finding_of(found, made, len(tried), "candidate", said[row.cause])
-
-
 def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> list[Finding]:
-    """Outputs only: the departure of one step that makes the whole run give the device's outputs, or the nearest."""
+    """Outputs only: the departure that makes the whole run give the device's outputs, or the nearest."""
     missed = [id for id in actual if not _equal(declared.values[id], actual[id], declared.formats[id])]
     if not missed:
         return []
     last = _at_the_output(declared, actual, missed[0], end)
     if last is not None and last.cause == "reduction_order":
-        return [_no_fault(last)]
+        return [no_fault(last)]
     if last is not None and last.standing == "verified":
         return [last]
+    best, count = _nearest(declared, actual, missed, end)
+    count += 0 if last is None else int(last.evidence["replays"])
+    if best is None or best[1].left >= NEAR:
+        return [] if last is None else [dataclasses.replace(last, evidence={**last.evidence, "replays": count})]
+    legal = best[1].imitation.cause == "reduction_order"
+    standing: Standing = "verified" if best[1].differing == 0 and not legal else "candidate"
+    why = "of all departures, this one comes nearest to the outputs"
+    finding = _over_its_steps(finding_of(*best, count, standing, why), declared, best[1].changes)
+    return [_seen_at_the_outputs(finding, declared, actual, missed)]
+
+
+def _nearest(
+    declared: Trace, actual: Mapping[str, np.ndarray], missed: list[str], end: float
+) -> tuple[tuple[Deviation, Imitated] | None, int]:
+    """The imitation that leaves least of the deviation, the first that gives the bits; and how many were replayed."""
     best: tuple[Deviation, Imitated] | None = None
-    count = 0
-    for found, row, changes in _everything(declared):
+    for count, (found, row, changes) in enumerate(_everything(declared)):
         if time.monotonic() > end or count >= SEARCHED:
-            break
+            return best, count
         made = _through(declared, actual, missed, row, changes)
-        count += 1
         if made is not None and (best is None or made.left < best[1].left):
             best = found, made
             if made.differing == 0:
-                break
-    if best is not None and best[1].left < _NEAR:
-        standing: Standing = "verified" if best[1].differing == 0 else "candidate"
-        if best[1].imitation.cause == "reduction_order":
-            standing = "candidate"
-        why = "of all departures, this one comes nearest to the outputs"
-        return [_seen_at_the_outputs(finding_of(*best, count, standing, why), declared, actual, missed)]
-    return [last] if last is not None else []
+                return best, count + 1
+    return best, SEARCHED
+
+
+def _over_its_steps(finding: Finding, declared: Trace, changes: Changes) -> Finding:
+    """The finding at the first step that the change of several moves, its region those it moves."""
+    if len(changes) < 2 or finding.counterfactual is None:
+        return finding
+    with np.errstate(all="ignore"):
+        values = replay(declared, changes).values
+    order = [s.id for s in declared.steps if s.id in changes]
+    moved = [id for id in order if not _equal(values[id], declared.values[id], declared.formats[id])]
+    step, (change, *_) = declared.step(moved[0]), changes.values()
+    proof = dataclasses.replace(finding.counterfactual, change=describe({Region(tuple(moved)): change}))
+    return dataclasses.replace(
+        finding, step=step.id, source=str(step.source), layer=step.layer, region=moved, born_at=moved, chain=moved,
+        counterfactual=proof,
+    )  # fmt: skip
 
 
 def _seen_at_the_outputs(
@@ -196,16 +144,34 @@ def _equal(one: np.ndarray, other: np.ndarray, format: str) -> bool:
 def _at_the_output(declared: Trace, actual: Mapping[str, np.ndarray], id: str, end: float) -> Finding | None:
     """What the output's own step says, were all its operands as declared."""
     found = deviation(dataclasses.replace(declared, values={**declared.values, id: actual[id]}), declared.step(id))
-    return None if found is None else _named(found, end, REPLAYS)
+    return None if found is None else named(found, end, REPLAYS)
 
 
 def _everything(declared: Trace) -> Iterator[tuple[Deviation, Imitation, Changes]]:
-    """Imitations of every step, those with few possibilities a step first."""
+    """Imitations of every step, those with few possibilities first; then of all steps alike; then the further ones."""
     steps = [unseen(declared, step) for step in declared.steps]
-    listed = [(row, found, list(row.changes(found))) for _, row in IMITATIONS.items() for found in steps]
-    for row, found, possibilities in sorted(listed, key=lambda entry: (len(entry[2]), entry[0].rank)):
+    listed = [(found, row, list(row.changes(found))) for _, row in IMITATIONS.items() for found in steps]
+    listed.sort(key=lambda entry: (len(entry[2]), entry[1].rank))
+    few, many = ([e for e in listed if (len(e[2]) <= _FIRST) is small] for small in (True, False))
+    yield from ((found, row, changes) for found, row, possibilities in few for changes in possibilities)
+    yield from _everywhere(listed)
+    yield from ((found, row, changes) for found, row, possibilities in many for changes in possibilities)
+
+
+def _everywhere(
+    listed: list[tuple[Deviation, Imitation, list[Changes]]],
+) -> Iterator[tuple[Deviation, Imitation, Changes]]:
+    """Each change of a unit at every step that can have it, where those are several."""
+    alike: dict[tuple[str, str], list[tuple[Deviation, Imitation, Change]]] = {}
+    for found, row, possibilities in listed:
         for changes in possibilities:
-            yield found, row, changes
+            change = changes.get(found.step.id)
+            if change is not None and change.kind in _UNITS:
+                alike.setdefault((row.cause, str(change)), []).append((found, row, change))
+    for (found, row, change), *others in alike.values():
+        steps = (found.step.id, *(other.step.id for other, _, _ in others))
+        if len(set(steps)) > 1:
+            yield found, row, dict.fromkeys(steps, change)
 
 
 def _through(
