@@ -20,10 +20,11 @@ from precdiff.diagnose.survey import StepEvidence
 from precdiff.diagnose.survey import survey as _survey
 from precdiff.dump import Dump, DumpWriter
 from precdiff.dump import open_dump as _open_dump
-from precdiff.errors import FileError, UnknownNameError
+from precdiff.errors import FileError, PrecDiffError, UnknownNameError
 from precdiff.formats import Format
 from precdiff.kernels import Run, run_kernel
 from precdiff.ops.decisions import MAX_ITERATIONS
+from precdiff.report.bare import bare_explained, bare_report
 from precdiff.report.evaluation import Evaluation, evaluation
 from precdiff.report.judged import expectation_findings, findings_of, judged_report, versions
 from precdiff.report.report import Report
@@ -83,17 +84,22 @@ def run(  # noqa: PLR0913 - the keywords of DESIGN 6
     return made
 
 
-def compare(actual: Any, expected: Any = None, *, layer: str | None = None, **settings: Any) -> Report:
+def compare(
+    actual: Any, expected: Any = None, *, declared: Run | None = None, layer: str | None = None, **settings: Any
+) -> Report:
     """Judge `actual`: a Run or dump against the certified reference, or against `expected` (Run, dump, arrays).
 
     Settings: `standard` auto | ulp | allclose | bitwise, `max_ulp`, `rtol`, `atol`, `zero_atol`, `backend` auto |
-    mpmath. `layer` is a glob on layer names.
+    mpmath. `layer` is a glob on layer names. With `declared`, a Run, `actual` is what a device gave for its output.
 
     >>> import numpy as np
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp
     10.0
     """
     chosen = _settings(settings)
+    if declared is not None:
+        _one_side(expected)
+        return bare_report(actual, declared, chosen, layer)
     if expected is not None:
         return values_report(actual, expected, chosen, layer)
     judgement, name, reason = _judgement(actual, chosen)
@@ -101,14 +107,18 @@ def compare(actual: Any, expected: Any = None, *, layer: str | None = None, **se
 
 
 def explain(
-    actual: Any, expected: Any = None, *, budget: float | None = None, layer: str | None = None,
-    unrounded: Mapping[str, Any] | None = None, **settings: Any,
+    actual: Any, expected: Any = None, *, declared: Run | None = None, budget: float | None = None,
+    layer: str | None = None, unrounded: Mapping[str, Any] | None = None, **settings: Any,
 ) -> Report:  # fmt: skip
     """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem.
 
     `unrounded` maps inputs to the fp64 values they were rounded from: where those account for the error, no step does.
+    With `declared`, a Run, `actual` is what a device gave for its output: what gives its bits is sought.
     """
     chosen = _settings(settings)
+    if declared is not None:
+        _one_side(expected)
+        return bare_explained(actual, declared, chosen, layer, budget)
     if expected is not None:
         report = values_report(actual, expected, chosen, layer)
         return dataclasses.replace(report, findings=tuple(expectation_findings(actual, expected)))
@@ -194,6 +204,11 @@ def _judgement(actual: Any, settings: Settings) -> tuple[Judgement, str, str]:
         trace, kernel, name = traced(source)
         reason = incomplete(source)
     return Judgement(trace, kernel, settings), name, reason
+
+
+def _one_side(expected: Any) -> None:
+    if expected is not None:
+        raise PrecDiffError("expected and declared were both given; the reference of declared is what is expected")
 
 
 def _settings(given: Mapping[str, Any]) -> Settings:

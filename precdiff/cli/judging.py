@@ -14,7 +14,6 @@ from precdiff.cli.terminal import Terminal
 from precdiff.errors import FileError, NotComparableError, PrecDiffError
 
 if TYPE_CHECKING:
-    from precdiff.kernels import Run
     from precdiff.report import Report
 
 _JUDGING = ("standard", "max_ulp", "rtol", "atol", "zero_atol", "layer", "backend")
@@ -70,86 +69,21 @@ def _bare_output(
     judge: Callable[..., Report], actual: str, expected: str | None, kernel: str, request: Request, how: dict[str, Any]
 ) -> Report:
     """Judge a device's output by the reference of its kernel on its inputs; the steps between are emulated ones."""
-    from precdiff.comparison import overall
+    from precdiff.generate import read_array
 
     if expected is not None:
         raise PrecDiffError("EXPECTED and --kernel were both given; with --kernel the reference is what is expected")
-    emulated = request.run(kernel)
-    run = _with_output(emulated, actual)
-    seen = _emulation(emulated, run)
-    if "budget" in how and seen["differs_from_emulation"]:
-        report = _explained(judge, emulated, run, how)
-    else:
-        report = judge(run, **how)
-    outputs = [row for row in report.tensors if row.role == "output"]
-    made = {**report.provenance, **seen, "next": _next(actual, kernel, request)}
-    return dataclasses.replace(
-        report, actual=actual, tensors=outputs, provenance=made, envelope=None,
-        verdict=overall(row.verdict for row in outputs), first_divergence=None,
-    )  # fmt: skip
-
-
-def _explained(judge: Callable[..., Report], emulated: Run, run: Run, how: dict[str, Any]) -> Report:
-    """Why the device's bits are not the emulation's: another configuration gives them, or one departure does."""
-    from precdiff.diagnose.configurations import configurations
-    from precdiff.diagnose.reproduction import explain_device
-
-    assert emulated.kernel is not None
-    actual = {id: run.trace.values[id] for id in run.trace.outputs.values()}
-    others = configurations(emulated.kernel, emulated.trace, actual)
-    if others and others[0].differing == 0:
-        report = judge(dataclasses.replace(run, trace=others[0].trace), **how)
-        return dataclasses.replace(report, provenance={**report.provenance, "reproduced_by": others[0].label})
-    plain = {name: value for name, value in how.items() if name != "budget"}
-    from precdiff import api
-
-    report = api.compare(run, **plain)
-    findings = explain_device(emulated.trace, actual, how["budget"] if how["budget"] is not None else 60.0)
-    nearest = f"{others[0].label}: {others[0].differing} of {others[0].elements} bit patterns differ" if others else ""
-    return dataclasses.replace(
-        report, findings=tuple(findings), provenance={**report.provenance, "nearest_configuration": nearest}
-    )
-
-
-def _emulation(emulated: Run, run: Run) -> dict[str, Any]:
-    """How the steps of a bare output came about, and how many elements the device gave otherwise."""
-    from precdiff.diagnose.noise import applies, noise_verdict
-    from precdiff.formats import to_bits
-
-    (id,) = run.trace.outputs.values()
-    codes = [to_bits(one.trace.values[id], one.trace.formats[id]) for one in (emulated, run)]
-    step = emulated.trace.step(id)
-    sums = applies(step) and bool((codes[0] != codes[1]).any())
-    return {
-        "steps": f"emulated on {run.trace.profile.name}",
-        "differs_from_emulation": int((codes[0] != codes[1]).sum()),
-        "noise": noise_verdict(emulated.trace, id, run.trace.values[id]).line if sums else "",
-    }
+    declared = request.run(kernel)
+    try:
+        report = judge(read_array(actual), declared=declared, **how)
+    except NotComparableError as error:
+        raise NotComparableError(f"{actual}: {error}") from None
+    made = {**report.provenance, "next": _next(actual, kernel, request)}
+    return dataclasses.replace(report, actual=actual, provenance=made)
 
 
 def _next(actual: str, kernel: str, request: Request) -> str:
     return shlex.join(["precdiff", "explain", actual, "--kernel", kernel, *request.words()])
-
-
-def _with_output(run: Run, path: str) -> Run:
-    """The run with the array of a file in place of its output."""
-    from precdiff.formats import carrier, format_of
-    from precdiff.generate import read_array
-
-    if len(run.trace.outputs) != 1:
-        names = ", ".join(run.trace.outputs)
-        raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
-    array, (id,) = read_array(path), run.trace.outputs.values()
-    if id in run.trace.inputs.values():
-        raise NotComparableError(f"nothing was computed: the kernel returns its input {id} as it came")
-    found, wanted = (format_of(array).name, array.shape), (run.trace.formats[id], run.trace.values[id].shape)
-    if found != wanted:
-        raise NotComparableError(
-            f"{path}: found {found[0]} {found[1]}, the kernel gives {wanted[0]} {wanted[1]} on these inputs. "
-            "Check --format, --set and the shapes."
-        )
-    values = {**run.trace.values, id: carrier(array)}
-    return dataclasses.replace(run, trace=dataclasses.replace(run.trace, values=values))
 
 
 def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool) -> int:

@@ -1,0 +1,117 @@
+"""The Report of a device's output alone: judged by the reference of its kernel, held against the emulated run.
+
+The steps between are the emulation's. Where bits differ, explain names the configuration that gives them, or the
+departure (diagnose/reproduction.py); what the kernel itself does wrong follows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from precdiff.comparison import overall
+from precdiff.diagnose.configurations import Configuration, configurations
+from precdiff.diagnose.finding import Finding
+from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.noise import applies, noise_verdict
+from precdiff.diagnose.reproduction import explain_device
+from precdiff.errors import NotComparableError
+from precdiff.formats import carrier, format_of, to_bits
+from precdiff.kernels import Run, refuse_masked
+from precdiff.report.judged import findings_of, judged_report
+from precdiff.report.report import Report
+
+#: seconds for the search, where none are given
+BUDGET = 60.0
+
+
+def bare_report(array: Any, declared: Run, settings: Settings, layer: str | None = None) -> Report:
+    """Judge the array as the one output of `declared`."""
+    run = with_output(declared, array)
+    return _of(judged_report(Judgement(run.trace, run.kernel, settings), _name(run), layer), declared, run)
+
+
+def bare_explained(
+    array: Any, declared: Run, settings: Settings, layer: str | None = None, budget: float | None = None
+) -> Report:
+    """Judge the array, and say what makes it other than the declared run."""
+    run, judgement = with_output(declared, array), Judgement(declared.trace, declared.kernel, settings)
+    own = findings_of(judgement, budget)
+    if not differing(declared, run):
+        return _of(judged_report(judgement, _name(run), layer, own), declared, run)
+    limit = BUDGET if budget is None else budget
+    actual = {id: run.trace.values[id] for id in run.trace.outputs.values()}
+    others = configurations(declared.kernel, declared.trace, actual, limit / 2) if declared.kernel else []
+    if others and not others[0].differing:
+        other = Judgement(others[0].trace, declared.kernel, settings)
+        report = judged_report(other, _name(run), layer, findings_of(other, budget))
+        return _of(report, declared, run, reproduced_by=others[0].label)
+    findings = _distinct([*explain_device(declared.trace, actual, limit / 2), *own])
+    report = judged_report(Judgement(run.trace, run.kernel, settings), _name(run), layer, findings)
+    return _of(report, declared, run, nearest_configuration=_said(others))
+
+
+def _distinct(findings: list[Finding]) -> list[Finding]:
+    """The findings without a second of the same cause at the same step."""
+    return list({(made.cause, made.step): made for made in reversed(findings)}.values())[::-1]
+
+
+def _said(others: list[Configuration]) -> str:
+    """The nearest configuration in words."""
+    if not others:
+        return ""
+    return f"{others[0].label}: {others[0].differing} of {others[0].elements} bit patterns differ"
+
+
+def _name(run: Run) -> str:
+    return f"output of {run.trace.kernel}"
+
+
+def _of(report: Report, declared: Run, run: Run, **facts: str) -> Report:
+    """The report of the outputs alone, with how they compare with the emulation."""
+    outputs = [row for row in report.tensors if row.role == "output"]
+    made = {**report.provenance, **_emulation(declared, run), **facts}
+    return dataclasses.replace(
+        report, tensors=outputs, provenance=made, envelope=None,
+        verdict=overall(row.verdict for row in outputs), first_divergence=None,
+    )  # fmt: skip
+
+
+def differing(declared: Run, run: Run) -> int:
+    """How many bit patterns of the output differ."""
+    (id,) = run.trace.outputs.values()
+    one, other = (to_bits(made.trace.values[id], made.trace.formats[id]) for made in (declared, run))
+    return int((one != other).sum())
+
+
+def _emulation(declared: Run, run: Run) -> dict[str, Any]:
+    """How the steps came about, how many elements the device gave otherwise, and whether another order explains it."""
+    (id,) = run.trace.outputs.values()
+    count = differing(declared, run)
+    sums = applies(declared.trace.step(id)) and count
+    return {
+        "steps": f"emulated on {declared.trace.profile.name}",
+        "differs_from_emulation": count,
+        "noise": noise_verdict(declared.trace, id, run.trace.values[id]).line if sums else "",
+    }
+
+
+def with_output(run: Run, array: Any) -> Run:
+    """The run with the array in place of its output."""
+    if len(run.trace.outputs) != 1:
+        names = ", ".join(run.trace.outputs)
+        raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
+    refuse_masked("the output", array)
+    given, (id,) = np.asarray(array), run.trace.outputs.values()
+    if id in run.trace.inputs.values():
+        raise NotComparableError(f"nothing was computed: the kernel returns its input {id} as it came")
+    found, wanted = (format_of(given).name, given.shape), (run.trace.formats[id], run.trace.values[id].shape)
+    if found != wanted:
+        raise NotComparableError(
+            f"found {found[0]} {found[1]}, the kernel gives {wanted[0]} {wanted[1]} on these inputs. "
+            "Check --format, --set and the shapes."
+        )
+    values = {**run.trace.values, id: carrier(given)}
+    return dataclasses.replace(run, trace=dataclasses.replace(run.trace, values=values))
