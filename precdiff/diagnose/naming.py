@@ -21,6 +21,8 @@ from precdiff.trace import replay
 
 #: one-step replays tried before the evidence has to do: where it names a cause, and where it names none
 REPLAYS = 16, 500
+#: where the evidence says no more than that another order may be it: bits alone can tell
+_DOUBTFUL = 100
 #: of the deviation's energy, what the nearest imitation has to explain to be named
 NEAR = 0.5
 
@@ -34,7 +36,7 @@ def named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
     """The cause of one step's deviation."""
     said = {cause: row.recognised(found) for cause, row in IMITATIONS.items()}
     tried: list[Imitated] = []
-    most = replays[0] if any(said.values()) else replays[1]
+    most = _most(said, replays)
     for row, changes in _in_order(found, said):
         if len(tried) == most or time.monotonic() > end:
             break
@@ -46,6 +48,12 @@ def named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
                 chance = bool(said["reduction_order"]) and int(np.count_nonzero(found.where)) < FEW
                 return finding_of(found, made, len(tried), "candidate" if chance else "verified", said[row.cause])
     return _recognised(found, said, tried)
+
+
+def _most(said: Mapping[str, str], replays: tuple[int, int]) -> int:
+    """How many imitations are worth a replay."""
+    causes = {cause for cause, why in said.items() if why}
+    return min(_DOUBTFUL, replays[1]) if causes == {"reduction_order"} else replays[0] if causes else replays[1]
 
 
 def _in_order(found: Deviation, said: Mapping[str, str]) -> Iterator[tuple[Imitation, Changes]]:
