@@ -33,8 +33,8 @@ from precdiff.trace import Change, Region, Trace, replay
 
 #: kinds of change that are a unit's, not a line's: a device that has them has them at every step
 _UNITS = ("direction", "tie_rule", "subnormals", "accumulator", "operands", "approximation", "order", "format")
-#: possibilities of a cause at a step that are tried before those of whole devices, and before the rest
-_FIRST = 8
+#: possibilities of a cause at a step that are tried before those of whole devices, and before its rest
+_FIRST = 16
 #: whole replays tried where only outputs are known
 SEARCHED = 2000
 
@@ -148,14 +148,15 @@ def _at_the_output(declared: Trace, actual: Mapping[str, np.ndarray], id: str, e
 
 
 def _everything(declared: Trace) -> Iterator[tuple[Deviation, Imitation, Changes]]:
-    """Imitations of every step, those with few possibilities first; then of all steps alike; then the further ones."""
+    """The first imitations of every step, those of causes with few of them first; of all steps alike; the further."""
     steps = [unseen(declared, step) for step in declared.steps]
     listed = [(found, row, list(row.changes(found))) for _, row in IMITATIONS.items() for found in steps]
     listed.sort(key=lambda entry: (len(entry[2]), entry[1].rank))
-    few, many = ([e for e in listed if (len(e[2]) <= _FIRST) is small] for small in (True, False))
-    yield from ((found, row, changes) for found, row, possibilities in few for changes in possibilities)
+    for found, row, possibilities in listed:
+        yield from ((found, row, changes) for changes in possibilities[:_FIRST])
     yield from _everywhere(listed)
-    yield from ((found, row, changes) for found, row, possibilities in many for changes in possibilities)
+    for found, row, possibilities in listed:
+        yield from ((found, row, changes) for changes in possibilities[_FIRST:])
 
 
 def _everywhere(

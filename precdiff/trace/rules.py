@@ -7,6 +7,7 @@ must not know traces: replay.py applies them.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -238,11 +239,14 @@ def _version(name: str, versions: Versions) -> np.ndarray:
 
 
 def _without(step: Step, x: Tensor, index: int) -> Tensor:
-    axis = x.ndim - 1 if step.op == "matmul" else axes_of(x.shape, step.params.get("axis"))[-1]
-    if not -x.shape[axis] <= index < x.shape[axis]:
-        raise PrecDiffError(f"change drop_term: step {step.id!r} has {x.shape[axis]} terms; found index {index}")
+    """The operand with one term of every sum zero; terms are counted over the summed axes, the last one fastest."""
+    axes = (x.ndim - 1,) if step.op == "matmul" else axes_of(x.shape, step.params.get("axis"))
+    lengths = [x.shape[axis] for axis in axes]
+    count = math.prod(lengths)
+    if not -count <= index < count:
+        raise PrecDiffError(f"change drop_term: step {step.id!r} has {count} terms; found index {index}")
     plane = x.planes[0].copy()
-    np.moveaxis(plane, axis, 0)[index] = 0
+    np.moveaxis(plane, axes, range(len(axes)))[np.unravel_index(index % count, lengths)] = 0
     return Tensor((plane,), x.format, x.machine)
 
 

@@ -254,6 +254,14 @@ class TestEveryKind:
         without[:, index] = 0
         assert equal(out(replay(trace, {"sum": Change("drop_term", index)})), out(trace_of("reduce_sum", x=without)))
 
+    @pytest.mark.parametrize(("axis", "index", "place"), [(None, 7, (2, 1)), ((0, 1), -1, (3, 2)), (0, 2, (2,))])
+    def test_drop_term_counts_the_terms_of_all_axes(self, axis, index, place):
+        x = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
+        without = x.copy()
+        without[place] = 0
+        trace = trace_of(lambda x: ops.sum_(x, axis=axis), x=x)
+        assert equal(out(replay(trace, {"sum": Change("drop_term", index)})), without.sum(axis=axis))
+
     def test_approximation(self):
         from precdiff.device.approximation import APPROXIMATIONS, Approximation
         from precdiff.rounding import round_array
