@@ -92,17 +92,23 @@ class Deviation:
         """Noise or bug, where the step is a sum."""
         return noise_verdict(self.trace, self.step.id, self.actual) if applies(self.step) else None
 
+    def sides(self) -> dict[str, float]:
+        """Of the elements that err, the share that lies toward zero, above and below the exact value."""
+        usable = np.isfinite(self.errors) & (self.errors != 0)
+        errors = self.errors[usable]
+        inward = np.sign(self.exact.hi)[usable] * errors
+        sides = {"toward-zero": -inward, "up": errors, "down": -errors}
+        return {name: float((side > 0).mean()) if side.size else 0.0 for name, side in sides.items()}
+
     def one_sided(self) -> str:
         """The direction in which the errors all lie (toward-zero, up, down), where enough of them do; else empty.
 
         Nearest rounding errs to both sides; whatever errs to one side by up to an ulp was rounded there.
         """
         errors = self.errors[np.isfinite(self.errors) & (self.errors != 0)]
-        inward = np.sign(self.exact.hi)[np.isfinite(self.errors) & (self.errors != 0)] * errors
         if errors.size < FEW or not (np.abs(errors) > 0.5).any():
             return ""
-        sides = {"toward-zero": -inward, "up": errors, "down": -errors}
-        return next((name for name, side in sides.items() if (side > 0).mean() > 0.98), "")
+        return next((name for name, share in self.sides().items() if share > 0.98), "")
 
 
 def grid_of(values: np.ndarray, format: Format) -> int:

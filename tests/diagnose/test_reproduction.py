@@ -105,6 +105,19 @@ def test_another_order_is_no_fault(full):
     assert all(f.cause == "reduction_order" and f.standing == "candidate" for f in found) and found
 
 
+@pytest.mark.parametrize("full", [True, False], ids=["full", "outputs"])
+def test_a_running_sum_that_stands_still(full):
+    """2,200 ones in fp16 stop at 2,048, where the next number is 2,050 and a tie goes to even."""
+    ones = np.ones((12, 2200), np.float16)
+    ones[:, 0] = np.arange(12)
+    declared = api.run("reduce_sum", inputs={"x": ones}, options={"acc": "fp32"}).trace
+    device = replay(declared, {"sum": Change("accumulator", "fp16")})
+    assert (device.values["sum"] == 2048).all()
+    known = {s.id: device.values[s.id] for s in declared.steps} if full else outputs(device)
+    (found,) = explain_device(declared, known)
+    assert (found.cause, found.standing) == ("stagnation", "verified") and found.evidence["replays"] <= 4
+
+
 def test_the_same_bits_have_no_finding(declared):
     assert explain_device(declared, outputs(declared)) == []
     assert explain_device(declared, {s.id: declared.values[s.id] for s in declared.steps}) == []

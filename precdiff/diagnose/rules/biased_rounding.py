@@ -51,8 +51,8 @@ def _recognised(found: Deviation) -> str:
     remedy="Round to nearest: a direction that always cuts makes errors of a long sum add up.",
 )  # fmt: skip
 def biased_rounding(found: Deviation) -> Iterator[Changes]:
-    """The directed roundings, the recognised one first."""
-    side = found.one_sided() if found.format.is_float else ""
-    for direction in sorted(_DIRECTIONS, key=lambda name: name != side):
-        if found.format.is_float:
+    """The directed roundings, the one on whose side most errors lie first."""
+    if found.format.is_float:
+        sides = found.sides()
+        for direction in sorted(_DIRECTIONS, key=lambda name: -sides[name]):
             yield {found.step.id: Change("direction", direction)}

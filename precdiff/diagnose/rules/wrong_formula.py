@@ -21,6 +21,8 @@ from precdiff.trace import Change, cone
 
 #: of the error, what exact arithmetic has to leave
 _PRECISION_INDEPENDENT = 0.9
+#: of the deviations' energy, what a missing term may leave to be named without a replay
+_EXPLAINED = 0.1
 _RATIOS = (0.5, 2.0, 3.0, 10.0, 0.1, 1.5, 1 / 3, 4.0, 0.25, 100.0, 0.01)
 
 
@@ -73,15 +75,22 @@ def _one_sided(found: Deviation) -> float:
 
 def dropped(found: Deviation) -> int | None:
     """The term whose absence explains the deviations of a sum or product of matrices."""
+    term, left = nearest_term(found)
+    return term if left < _EXPLAINED else None
+
+
+def nearest_term(found: Deviation) -> tuple[int | None, float]:
+    """(the term whose absence comes nearest to the deviations, what of their energy it leaves)."""
     if found.step.op not in ("sum", "matmul") or found.lost.any():
-        return None
+        return None, 1.0
     missing = (found.exact.hi - found.actual.astype(np.float64)).ravel()
     terms = _terms(found)
     if terms is None or not np.isfinite(missing).all():
-        return None
-    left = np.sum((terms - missing[:, None]) ** 2, axis=0)
+        return None, 1.0
+    with np.errstate(all="ignore"):
+        left = np.sum((terms - missing[:, None]) ** 2, axis=0) / np.sum(missing**2)
     best = int(np.argmin(left))
-    return best if left[best] < 0.1 * np.sum(missing**2) else None
+    return best, float(left[best])
 
 
 def _terms(found: Deviation) -> np.ndarray | None:
@@ -128,8 +137,8 @@ def _seen(found: Deviation) -> Iterator[Changes]:
         if not shortened(found):
             yield {step.id: Change("constant", float(found.actual))}
         return
-    term, factor = dropped(found), ratio(found)
-    if term is not None:
+    (term, left), factor = nearest_term(found), ratio(found)
+    if term is not None and left < 1:
         yield {step.id: Change("drop_term", term)}
     if factor is not None:
         for value in dict.fromkeys([_simple(factor), *sorted(_RATIOS, key=lambda r: abs(r / factor - 1))[:2]]):
