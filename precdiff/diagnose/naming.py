@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 
@@ -58,14 +59,20 @@ def _most(said: Mapping[str, str], replays: tuple[int, int]) -> int:
 
 def _in_order(found: Deviation, said: Mapping[str, str]) -> Iterator[tuple[Imitation, Changes]]:
     """Imitations of recognised causes by rank, then the others, those with few possibilities first; the first two of
-    every cause before its further ones.
+    every cause before its further ones. The others are listed only when it comes to them: that may take long.
     """
-    listed = [(row, list(row.changes(found))) for _, row in IMITATIONS.items()]
-    listed.sort(key=lambda pair: (0, pair[0].rank) if said[pair[0].cause] else (1, len(pair[1])))
-    for part in (slice(0, 2), slice(2, None)):
-        for row, possibilities in listed:
-            for changes in possibilities[part]:
-                yield row, changes
+    rows = sorted((row for _, row in IMITATIONS.items()), key=lambda row: row.rank)
+    recognised = [(row, iter(row.changes(found))) for row in rows if said[row.cause]]
+    for row, possibilities in recognised:
+        yield from ((row, changes) for changes in islice(possibilities, 2))
+    others = [(row, list(row.changes(found))) for row in rows if not said[row.cause]]
+    others.sort(key=lambda pair: len(pair[1]))
+    for row, listed in others:
+        yield from ((row, changes) for changes in listed[:2])
+    for row, possibilities in recognised:
+        yield from ((row, changes) for changes in possibilities)
+    for row, listed in others:
+        yield from ((row, changes) for changes in listed[2:])
 
 
 def _imitated(found: Deviation, row: Imitation, changes: Changes) -> Imitated | None:

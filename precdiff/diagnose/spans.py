@@ -22,6 +22,9 @@ TILES = (16, 32, 64, 128, 8, 256)
 #: of the deviation, what a linear prediction may leave unexplained
 _LEFT = 0.1
 
+#: elements read to judge every tile of an operand; of larger operands, the small tiles are left out
+_WORK = 2**24
+
 Span = tuple[int, int]
 
 
@@ -59,7 +62,7 @@ def tiles(found: Deviation, number: int) -> Iterator[Span]:
     size, known = found.trace.values[found.step.inputs[number]].size, span(found, number)
     lengths = [n for n in TILES if n < size]
     if known is None:
-        lengths = [n for n in lengths if not found.blind or n * 2 <= size <= n * 16]
+        lengths = [n for n in lengths if (n * 2 <= size <= n * 16 if found.blind else size // n * size <= _WORK)]
         yield from ((start, min(start + n, size)) for n in lengths for start in range(0, size, n))
         return
     around = [(known[0] // n * n, min(size, -(-known[1] // n) * n)) for n in lengths]
