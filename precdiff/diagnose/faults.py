@@ -96,7 +96,7 @@ def _dropped(trace: Trace, step: Step, rng: np.random.Generator, listed: bool) -
 
 
 def _constant(trace: Trace, step: Step, rng: np.random.Generator, listed: bool) -> Changes | None:
-    value = float(step.params["value"]) if step.op == "constant" and _float(step) else 0.0
+    value = _number(step)
     return {step.id: Change("constant", value * (3.0 if listed else rng.uniform(4.1, 7.9)))} if value else None
 
 
@@ -107,7 +107,7 @@ def _scale(trace: Trace, step: Step, rng: np.random.Generator, listed: bool) -> 
 
 
 def _truncated(trace: Trace, step: Step, rng: np.random.Generator, listed: bool) -> Changes | None:
-    value = float(step.params["value"]) if step.op == "constant" and step.format == "fp32" else 0.0
+    value = _number(step) if step.format == "fp32" else 0.0
     if not value:
         return None
     places = int(np.floor(np.log10(abs(value))))
@@ -183,6 +183,12 @@ def _unstable(trace: Trace, step: Step, rng: np.random.Generator, listed: bool) 
     return {step.id: Change("tie_rule", "last")} if step.op in ("argsort", "argmax") and listed else None
 
 
+def _number(step: Step) -> float:
+    """What a constant holds; 0 where it is none, or no number that could be another."""
+    value = float(step.params["value"]) if step.op == "constant" and _float(step) else 0.0
+    return value if np.isfinite(value) else 0.0
+
+
 def _float(step: Step) -> bool:
     return get_format(step.format).is_float
 
@@ -252,7 +258,8 @@ def _distance(clean: Trace, other: Trace) -> float:
     return float(np.sqrt(np.mean(np.square(np.concatenate(found)))))
 
 
-_SPREADS: dict[int, float] = {}
+#: the run is held beside its number: no other may take its id
+_SPREADS: dict[int, tuple[Trace, float]] = {}
 
 
 def legal_spread(clean: Trace) -> float:
@@ -261,8 +268,8 @@ def legal_spread(clean: Trace) -> float:
         sums = tuple(s.id for s in clean.steps if applies(s))
         orders = [Sequential(), Pairwise(), AdjacentTree(), *(Groups(k) for k in range(2, 28))][:29] if sums else []
         moved = [_distance(clean, replay(clean, {s: Change("order", order) for s in sums})) for order in orders]
-        _SPREADS[id(clean)] = float(np.mean(moved) + 5 * np.std(moved)) if moved else 0.0
-    return _SPREADS[id(clean)]
+        _SPREADS[id(clean)] = clean, float(np.mean(moved) + 5 * np.std(moved)) if moved else 0.0
+    return _SPREADS[id(clean)][1]
 
 
 def _differs(one: Trace, other: Trace, id: str) -> bool:

@@ -9,7 +9,7 @@ import secrets
 
 import pytest
 
-from tests.diagnose.injected import clean_runs, scored
+from tests.diagnose.injected import clean_runs, joined, scored
 
 EXHAUSTIVE = os.environ.get("PRECDIFF_EXHAUSTIVE") == "1"
 FULL, OUTPUTS = (500, 500) if EXHAUSTIVE else (60, 16)
@@ -27,19 +27,37 @@ def seed():
     return drawn
 
 
-@pytest.mark.parametrize("listed", [True, False], ids=["listed", "unlisted"])
-def test_from_a_full_trace(runs, listed):
-    score = scored(FULL, seed(), listed, True, runs)
-    print(score.line())
-    assert score.located >= 0.99 * score.cases or score.cases - score.located <= 1
-    # aim 95 % of both cells together; a slice of 60 may miss three more
-    assert score.named >= (0.92 if EXHAUSTIVE else 0.85) * score.cases, score.misses
+@pytest.fixture(scope="module", params=[True, False], ids=["full trace", "outputs only"])
+def cells(request, runs):
+    """(is the full trace known, the Score of listed parameters, that of unlisted ones)."""
+    made = [scored(FULL if request.param else OUTPUTS, seed(), listed, request.param, runs) for listed in (True, False)]
+    print(*(score.line() for score in made), sep="\n")
+    return request.param, *made
 
 
-@pytest.mark.parametrize("listed", [True, False], ids=["listed", "unlisted"])
-def test_from_outputs_only(runs, listed):
-    score = scored(OUTPUTS, seed(), listed, False, runs)
-    print(score.line())
-    # aim 80 % of both cells together
-    least = (0.9 if EXHAUSTIVE else 0.75) if listed else (0.6 if EXHAUSTIVE else 0.3)
-    assert score.named >= least * score.cases, score.misses
+def falls_short(proportion, aim):
+    """Whether the aim is refuted: the whole Wilson interval lies below it."""
+    return proportion.interval()[1] < aim
+
+
+def test_located(cells):
+    full, listed, unlisted = cells
+    for cell in (listed, unlisted) if full else ():
+        assert not falls_short(cell.rate("located"), 0.99), cell.misses
+
+
+def test_named(cells):
+    full, listed, unlisted = cells
+    for cell in (listed, unlisted) if full else (listed, joined([listed, unlisted])):
+        assert not falls_short(cell.rate("named"), 0.95 if full else 0.8), cell.misses
+
+
+def test_replays(cells):
+    full, listed, unlisted = cells
+    assert not full or joined([listed, unlisted]).median() <= 10
+
+
+def test_what_gives_the_bits_is_verified(cells):
+    """Where parameters are listed, most findings of a full trace are proven, not guessed."""
+    full, listed, _ = cells
+    assert not full or not falls_short(listed.rate("given"), 0.95), listed.misses
