@@ -29,6 +29,12 @@ from precdiff.trace import Trace
 FAULT_BITS: Mapping[str, float] = {"fp16": 4, "bf16": 4, "fp32": 8, "fp64": 16}
 
 
+#: turns of a loop after which a row is not answered; `eval FILE.fpcore` takes more
+MAX_ITERATIONS = 200
+
+#: seconds for the proofs of one row
+BUDGET = 10.0
+
 #: what a row has to hold, and of which type
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {"fpcore": str, "vars": list, "fmt": str, "point": dict}
 
@@ -64,6 +70,8 @@ def answer(row: Mapping[str, Any], fault_bits: Mapping[str, float] = FAULT_BITS)
         return {**kept, **_answered(row, fault_bits)}
     except PrecDiffError as error:
         return {**kept, "error": str(error)}
+    except Exception as error:  # noqa: BLE001 - a defect at one row must not cost the others their answer
+        return {**kept, "error": f"defect of PrecDiff, please report it: {type(error).__name__}: {error}"}
 
 
 def _check(row: Mapping[str, Any]) -> None:
@@ -74,7 +82,13 @@ def _check(row: Mapping[str, Any]) -> None:
 
 def _answered(row: Mapping[str, Any], fault_bits: Mapping[str, float]) -> dict[str, Any]:
     core, format = parse(row["fpcore"], row["vars"]), get_format(row["fmt"])
-    trace = run_kernel(core.kernel, inputs(core, row["point"], format), format=format).trace
+    given = inputs(core, row["point"], format)
+    trace = run_kernel(core.kernel, given, format=format, max_iterations=MAX_ITERATIONS).trace
+    if "out" not in trace.outputs:
+        raise PrecDiffError(f"the expression has {len(trace.outputs)} results; allowed is one")
+    if trace.outputs["out"] in trace.inputs.values():
+        value = _hex(trace.values[trace.outputs["out"]])
+        return {"got": value, "reference": value, "error_bits": 0.0, "findings": []}
     totals = reference.total(trace)
     asked = problem_of(trace, totals, fault_bits.get(format.name, format.p / 4))
     bits = float(asked.errors(trace.values[asked.tensor])[0])
@@ -110,7 +124,7 @@ def problem_of(trace: Trace, totals: Mapping[str, Reference], limit: float) -> B
 
 
 def _findings(problem: BitsProblem, totals: Mapping[str, Reference], core: FPCore) -> list[dict[str, Any]]:
-    evidence, prover = Evidence(problem, totals), Prover(problem)
+    evidence, prover = Evidence(problem, totals), Prover(problem, BUDGET)
     found = located(evidence, prover)
     if found is None:
         return []
