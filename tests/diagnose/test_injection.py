@@ -12,7 +12,7 @@ import pytest
 from tests.diagnose.injected import clean_runs, joined, scored
 
 EXHAUSTIVE = os.environ.get("PRECDIFF_EXHAUSTIVE") == "1"
-FULL, OUTPUTS = (500, 500) if EXHAUSTIVE else (60, 16)
+FULL, OUTPUTS = (500, 500) if EXHAUSTIVE else (50, 8)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # what faults make of numbers
 
 
