@@ -44,10 +44,11 @@ def finding_of(found: Deviation, made: Imitated, replays: int, standing: Standin
 
 
 def rms(found: Deviation) -> float:
-    """RMS distance from the declared result in ulps, over what is finite."""
-    if not found.format.is_float:
-        return 0.0
-    distance = found.errors - found.declared_errors
+    """RMS distance from the declared result in ulps (of integers: 1), over what is finite."""
+    if found.format.is_float:
+        distance = found.errors - found.declared_errors
+    else:
+        distance = np.asarray(found.actual, np.float64) - np.asarray(found.declared, np.float64)
     return float(np.sqrt(np.mean(np.square(np.where(np.isfinite(distance), distance, 0.0)))))
 
 
