@@ -49,6 +49,7 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
     "kernels": _registry("precdiff.kernels", "KERNELS", _kernel),
     "profiles": _registry("precdiff.device", "PROFILES", lambda entry: entry.summary),
     "fields": _registry("precdiff.device.fields", "FIELDS", lambda entry: f"{entry.holds}: {entry.allowed()}"),
+    "orders": _registry("precdiff.device.orders", "ORDERS", _first_line),
     "formats": _registry("precdiff.formats", "FORMATS", _format),
     "standards": _registry("precdiff.comparison", "STANDARDS", lambda entry: _module_line(entry.judge)),
     "causes": _registry("precdiff.diagnose", "RULES", lambda entry: entry.definition),
@@ -63,7 +64,8 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
 def command(terminal: Terminal, kind: str) -> int:
     """List kernels, profiles, formats and more.
 
-    KIND is kernels, profiles, fields, formats, standards, causes, readers, ops or generators; without it, the kinds.
+    KIND is kernels, profiles, fields, orders, formats, standards, causes, readers, ops or generators; without it, the
+    kinds.
     """
     if kind and kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)

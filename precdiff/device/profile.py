@@ -175,11 +175,18 @@ def _found(profile: Any, reading: tuple[Path, ...]) -> DeviceProfile:
 
 
 _TEXTS = ("name", "summary", "extends")
+_KEYS = ("schema", *_TEXTS, "fields")
 
 
 def _check_document(data: Mapping[str, Any]) -> None:
     if data.get("schema", SCHEMA) != SCHEMA:
         raise PrecDiffError(f"profile schema: found {data['schema']!r}; allowed: {SCHEMA}")
+    foreign = [name for name in data if name not in _KEYS]
+    if foreign:
+        field = foreign[0] in FIELDS or foreign[0] == "field"
+        name = foreign[0] if foreign[0] in FIELDS else "NAME"
+        advice = f" A field of the profile is a table of its own: [fields.{name}]." if field else ""
+        raise PrecDiffError(f"profile: found the key {foreign[0]!r}; allowed are {', '.join(_KEYS)}.{advice}")
     for name in _TEXTS:
         if not isinstance(data.get(name, ""), str):
             raise PrecDiffError(f"profile {name}: found {data[name]!r}; allowed is text")

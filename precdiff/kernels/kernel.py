@@ -168,6 +168,8 @@ def get_kernel(name: str | Kernel | Callable[..., Any]) -> Kernel:
         return kernel_of(name)
     if not isinstance(name, str):
         raise KernelError(f"kernel: found {type(name).__name__}; allowed are a name, file.py:function or a function")
+    if name.endswith(".py"):
+        raise KernelError(f"kernel {name}: a file holds several functions; name one, as in {name}:FUNCTION")
     path, separator, function = name.rpartition(":")
     return _from_file(path, function) if separator and path.endswith(".py") else KERNELS[name]
 

@@ -56,6 +56,7 @@ TABLE = {
     "truncated HDF5": ("compare short.h5", r"short\.h5 is (truncated|a damaged HDF5 file).*--salvage"),
     "HDF5 of another program": ("compare other.h5", r"other\.h5 .*it holds /weights"),
     "unknown kernel": ("run softmx --input x=x.npy", r"kernel 'softmx'.*Did you mean 'softmax'"),
+    "a file without its function": ("run k.py --input x=x.npy", r"name one, as in k\.py:FUNCTION"),
     "unknown profile": ("run softmax --input x=x.npy --profile ascend-910", r"profile 'ascend-910'.*Did you mean"),
     "unknown format": ("eval x+1 x=1 --format fp61", "format 'fp61'.*Did you mean 'fp64'"),
     "unknown standard": ("compare run.h5 --standard ulps", "standard 'ulps'.*Did you mean 'ulp'"),

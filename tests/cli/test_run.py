@@ -63,7 +63,7 @@ def test_raw_files_and_kernels_in_files(document, folder):
         (("softmax", "--input", "x=1", "--profile", "ascend910b"), "unknown profile 'ascend910b'. Did you mean"),
         (("softmax", "--input", "x=1", "--format", "fp17"), "unknown format 'fp17'. Did you mean 'fp16'?"),
         (("softmax", "--input", "x=1", "--set", "axis=0"), "unknown option of kernel softmax 'axis'"),
-        (("pow", "--input", "x=1", "--input", "y=1", "--set", "variant=v9"), "allowed are v1, v2"),
+        (("pow", "--input", "x=1", "--input", "y=1", "--set", "variant=v9"), "Known: v1, v2"),
         (("softmax", "--input", "x=1", "--profile-set", "overfow=ieee"), "unknown profile field 'overfow'. Did you"),
         (("softmax", "--input", "x=1", "--profile-set", "overflow=wrap"), "found 'wrap'; allowed: ieee, saturate"),
         (("softmax", "--input", "x=normal(0,1,shape=(2,3))", "-o", "no/such/x.h5"), "cannot write no/such/x.h5"),

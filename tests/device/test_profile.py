@@ -2,16 +2,17 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
-from precdiff.device import PROFILES, DeviceProfile, Fact, Pairwise, Sequential, get_profile
+from precdiff.device import PROFILES, DeviceProfile, Fact, Pairwise, Sequential, get_profile, profiles
 from precdiff.device.approximation import Approximation
 from precdiff.device.fields import FIELDS
 from precdiff.errors import FileError, PrecDiffError, UnknownNameError
 from precdiff.rounding import Rounding, round_array
 
-NAMES = ["ieee", "ieee-exact", "numpy-pairwise", "ascend-910b", "ascend-910b-sat", "ascend-910a"]
+NAMES = sorted(PROFILES)
 
 
 def round_trip(profile):
@@ -242,5 +243,21 @@ def test_an_unknown_name_is_answered_with_the_nearest():
     assert get_profile(get_profile("ieee")) is get_profile("ieee")
 
 
-def test_the_registry_lists_all():
-    assert sorted(PROFILES) == sorted(NAMES)
+def test_the_registry_lists_every_file_of_its_folder():
+    folder = Path(profiles.__file__).parent
+    assert len(NAMES) >= len([p for p in folder.glob("*.py") if p.stem != "__init__"])
+    assert {"ieee", "ieee-exact", "numpy-pairwise", "ascend-910b", "ascend-910b-sat", "ascend-910a"} <= {*NAMES}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('direction = "toward-zero"', r"found the key 'direction'; allowed are .*fields\. .*\[fields\.direction\]"),
+        ('[field.direction]\nvalue = "up"', r"found the key 'field'; .*\[fields\.NAME\]"),
+        ('sumary = "typo"', "found the key 'sumary'; allowed are schema, name, summary, extends, fields"),
+    ],
+)
+def test_a_key_nobody_reads_is_refused(tmp_path, line, message):
+    (tmp_path / "p.toml").write_text(f'name = "p"\nextends = "ieee"\n{line}\n')
+    with pytest.raises(PrecDiffError, match=message):
+        get_profile(tmp_path / "p.toml")
