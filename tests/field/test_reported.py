@@ -165,6 +165,19 @@ def test_019_order_is_noise_within_the_bound_and_fp32_is_the_remedy():
     assert "order" in first.remedy
 
 
+def test_017_the_last_term_that_counts():
+    first = findings("017-np-mean")[0]
+    assert first.evidence["stopped_value"] == 2.0**24 and first.evidence["stops_at_index"] == 2**24 - 1
+
+
+@pytest.mark.parametrize("name", ["023-np-gram", "024-np-singular"])
+def test_the_system_is_refused_not_the_kernel(name):
+    evidence = findings(name)[0].evidence
+    assert evidence["condition_number"] > 1 / evidence["unit_roundoff"]
+    assert evidence["backward_error"] < evidence["unit_roundoff"]
+    assert evidence["singular"] == (name == "024-np-singular")
+
+
 def test_030_each_side_is_judged_by_itself():
     first = findings("030-ta-softmax-floor")[0]
     assert MADE["030-ta-softmax-floor"]().report.verdict == "undecided"
