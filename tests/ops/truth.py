@@ -173,6 +173,7 @@ def _clip(x, low, high):
 
 #: exact functions: floats to a float
 EXACT = {
+    "floor": _whole(math.floor), "neg": lambda x: -x, "abs": abs,
     "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _whole(round),
     "sign": lambda x: x if math.isnan(x) else float((x > 0) - (x < 0)),
     "clip": _clip, "fmod": _remainder(math.trunc), "remainder": _remainder(round),
@@ -182,6 +183,6 @@ EXACT = {
 
 #: how many operands a function has
 ARITY = {
-    **dict.fromkeys([*UNARY, "ceil", "trunc", "round", "sign"], 1), "clip": 3,
+    **dict.fromkeys([*UNARY, "floor", "neg", "abs", "ceil", "trunc", "round", "sign"], 1), "clip": 3,
     **dict.fromkeys([*BINARY, "fmod", "remainder", "copysign", "fmin", "fmax"], 2),
 }  # fmt: skip
