@@ -69,7 +69,7 @@ def test_legal_orders_are_noise():
 
 FAULTS = {
     "a truncating adder": Change("direction", "toward-zero"),
-    "products in fp16": Change("operands", "fp32@p9"),
+    "operands of 9 bits": Change("operands", "fp32@p9"),
     "an fp16 accumulator": Change("accumulator", "fp16"),
     "a bf16 accumulator": Change("accumulator", "bf16"),
     "a dropped product": Change("drop_term", 7),
