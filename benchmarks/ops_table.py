@@ -22,7 +22,7 @@ HEAD = """# Every op on every machine
 
 Written by `python benchmarks/ops_table.py --points {points}`. Each op at special, boundary and random values of
 {floats} (ops of integers: {integers}), against mpmath at 1,200 bits:
-*device* counts results that are the exact value rounded once (profile ieee-exact; prod and cumsum rounded at every
+*device* counts results that are the exact value rounded once, sign of zero included (ieee-exact; prod, cumsum at every
 step), the reference machines results whose radius contains it. `tests/ops/test_every_op.py` holds all of them with
 fewer points; every code of the 16-bit formats is held by `tests/ops/test_functions.py`.
 
