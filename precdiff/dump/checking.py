@@ -6,7 +6,7 @@ here: salvage.py does that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from precdiff.dump.h5types import stored_format
@@ -32,7 +32,7 @@ class Problem:
 
 
 def problems_of(
-    attributes: Attributes, steps: Iterable[StepRow], tensors: Mapping[str, TensorRow], pieces: Pieces
+    attributes: Attributes, steps: Sequence[StepRow], tensors: Mapping[str, TensorRow], pieces: Pieces
 ) -> list[Problem]:
     """Every problem, the dump's own first."""
     found = [] if attributes.complete else [Problem("", "incomplete: the run did not come to its end")]
@@ -40,16 +40,20 @@ def problems_of(
 
 
 def _structure(
-    attributes: Attributes, steps: Iterable[StepRow], tensors: Mapping[str, TensorRow]
+    attributes: Attributes, steps: Sequence[StepRow], tensors: Mapping[str, TensorRow]
 ) -> Iterator[Problem]:
     seen: set[str] = set()
+    waiting = {id for step in steps for _, id in step.outputs}
     for step in steps:
+        where = f"step {step.id}"
         if step.id in seen:
-            yield Problem(f"step {step.id}", "recorded twice")
+            yield Problem(where, "recorded twice")
         seen.add(step.id)
-        for _, id in (*step.inputs, *step.outputs):
-            if id not in tensors:
-                yield Problem(f"step {step.id}", f"names tensor {id!r}, which is not in the dump")
+        early = [id for _, id in step.inputs if id in waiting]
+        yield from (Problem(where, f"takes tensor {id!r}, which no step before it makes") for id in early)
+        waiting -= {id for _, id in step.outputs}
+        lost = [id for _, id in (*step.inputs, *step.outputs) if id not in tensors]
+        yield from (Problem(where, f"names tensor {id!r}, which is not in the dump") for id in lost)
     for kind in ("inputs", "outputs"):
         for name, id in getattr(attributes, kind).items():
             if id not in tensors:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from precdiff.dump.parameters import decode, encode
+from precdiff.dump.parameters import decode, decode_mapping, encode
 from precdiff.dump.rows import Ports, StepRow, TensorRow
 from precdiff.dump.schema import text
 from precdiff.dump.statistics import Statistics
@@ -25,11 +25,14 @@ def step_columns(row: StepRow) -> tuple[Any, ...]:
 def step_of(record: dict[str, Any]) -> StepRow:
     """The step of a record."""
     ports = {name: _ports(record[name]) for name in ("inputs", "outputs")}
-    return StepRow(**{**record, **ports, "params": decode(record["params"])})
+    return StepRow(**{**record, **ports, "params": decode_mapping(record["params"])})
 
 
-def _ports(ports: str) -> Ports:
-    return tuple((role, id) for role, id in decode(ports))
+def _ports(text: str) -> Ports:
+    ports = tuple((role, id) for role, id in decode(text))
+    if not all(isinstance(word, str) for port in ports for word in port):
+        raise TypeError(f"found {text[:60]!r}; allowed are pairs of a role and a tensor's id")
+    return ports
 
 
 def tensor_columns(row: TensorRow) -> tuple[Any, ...]:
@@ -44,4 +47,11 @@ def tensor_of(record: dict[str, Any]) -> TensorRow:
     """The tensor of a record."""
     numbers = [record.pop(name) for name in _NUMBERS]
     statistics = None if numbers[-1] < 0 else Statistics(*numbers)
-    return TensorRow(**{**record, "shape": tuple(decode(record["shape"])), "statistics": statistics})
+    return TensorRow(**{**record, "shape": _shape(record["shape"]), "statistics": statistics})
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    shape = tuple(decode(text))
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise TypeError(f"found the shape {text[:60]!r}; allowed are sizes from 0 on")
+    return shape

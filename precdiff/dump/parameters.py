@@ -33,7 +33,18 @@ def encode(value: Any, what: str) -> str:
 
 def decode(text: str) -> Any:
     """The value of JSON text."""
-    return json.loads(text, object_hook=_from_object)
+    try:
+        return json.loads(text, object_hook=_from_object)
+    except RecursionError:
+        raise ValueError(f"{text[:20]!r}... is nested too deeply") from None
+
+
+def decode_mapping(text: str) -> dict[str, Any]:
+    """The mapping of JSON text; anything else raises."""
+    found = decode(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"found {text[:60]!r}; allowed is a JSON object")
+    return found
 
 
 def _plain(value: Any, what: str) -> Any:

@@ -32,8 +32,12 @@ POOL_CHUNK, ROWS = 8 * 1024, 64
 
 #: attributes of the root: as they are (absent where nobody said), and as JSON text; beside schema and complete
 PLACES = ("iteration", "rank", "microbatch")
-PLAIN_ATTRIBUTES = ("kernel", "profile", "format", "seed", *PLACES, "created")
+_TEXTS, _INTEGERS = ("kernel", "profile", "format", "created"), ("seed", *PLACES)
+PLAIN_ATTRIBUTES = (*_TEXTS, *_INTEGERS)
+ATTRIBUTE_TYPES = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_INTEGERS, int), "complete": bool}
 JSON_ATTRIBUTES = ("inputs", "outputs", "options", "provenance")
+#: of these, names to tensor ids
+ID_ATTRIBUTES = ("inputs", "outputs")
 
 DATA_KINDS = ("full", "stats", "checksum")
 ROLES = ("input", "output", "parameter", "grad")

@@ -7,7 +7,7 @@ step of which this does not hold cannot be stored as part of a trace, and says s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _source(text: str, name: str = "") -> Source:
 
 def trace_of(
     attributes: Attributes,
-    steps: Iterable[StepRow],
+    steps: Sequence[StepRow],
     tensors: Mapping[str, TensorRow],
     load: Callable[[str], np.ndarray],
 ) -> Trace:
@@ -72,6 +72,7 @@ def trace_of(
             raise FileError(f"of tensor {id!r} only {row.data} was kept; a replay needs values (data='full')")
         trace.values[id] = load(id)
         trace.formats[id] = row.format
+    _check_order(steps, tensors)
     trace.steps.extend(_step(row, tensors) for row in steps)
     return trace
 
@@ -82,12 +83,25 @@ def _profile(attributes: Attributes) -> DeviceProfile:
     return DeviceProfile.from_json(attributes.provenance["profile"])
 
 
+def _check_order(steps: Sequence[StepRow], tensors: Mapping[str, TensorRow]) -> None:
+    """Every step takes tensors that are there before it, and makes one that is not."""
+    there = set(tensors) - {row.id for row in steps}
+    for row in steps:
+        early = next((id for _, id in row.inputs if id not in there), None)
+        if early is not None:
+            raise FileError(f"step {row.id!r} takes {early!r}, which is no input and which no step before it makes")
+        if row.id in there or row.id not in tensors:
+            said = "made twice in" if row.id in there else "missing from"
+            raise FileError(f"step {row.id!r}: the tensor it makes is {said} the dump")
+        there.add(row.id)
+
+
 def _step(row: StepRow, tensors: Mapping[str, TensorRow]) -> Step:
     outputs = [id for _, id in row.outputs]
     if outputs != [row.id]:
         raise FileError(f"step {row.id!r} makes {outputs}; a trace's step makes one tensor that bears its id")
-    made = tensors[row.id]
+    output = tensors[row.id]
     inputs = tuple(id for _, id in row.inputs)
     return Step(
-        row.id, row.op, inputs, row.params, made.format, row.layer, _source(row.source, made.name), row.phase
+        row.id, row.op, inputs, row.params, output.format, row.layer, _source(row.source, output.name), row.phase
     )

@@ -18,14 +18,15 @@ from precdiff.dump.columns import step_of, tensor_of
 from precdiff.dump.dump import Dump
 from precdiff.dump.h5types import read_codes
 from precdiff.dump.hdf5 import DAMAGE, SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5, whole
-from precdiff.dump.parameters import decode
+from precdiff.dump.parameters import decode_mapping
 from precdiff.dump.reader import READERS
 from precdiff.dump.references import Reference, place, read_reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.schema import (
+    ATTRIBUTE_TYPES,
     DATA,
+    ID_ATTRIBUTES,
     JSON_ATTRIBUTES,
-    PLAIN_ATTRIBUTES,
     POOL,
     REFERENCE,
     REFERENCE_KINDS,
@@ -187,7 +188,7 @@ def _record(record: Any) -> dict[str, Any]:
 
 def _attributes(file: Any, problems: list[Problem]) -> Attributes:
     found: dict[str, Any] = {}
-    for name in (*PLAIN_ATTRIBUTES, *JSON_ATTRIBUTES, "complete"):
+    for name in (*ATTRIBUTE_TYPES, *JSON_ATTRIBUTES):
         try:
             if name in file.attrs:
                 found[name] = _python(name, file.attrs[name])
@@ -200,8 +201,17 @@ def _python(name: str, value: Any) -> Any:
     if isinstance(value, str):
         value.encode()  # h5py lets bytes that are no UTF-8 pass as lone surrogates
     if name in JSON_ATTRIBUTES:
-        return decode(value)
-    return value.item() if isinstance(value, np.generic) else value
+        return _texts(name, decode_mapping(value)) if name in ID_ATTRIBUTES else decode_mapping(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    if type(plain) is not ATTRIBUTE_TYPES[name]:
+        raise TypeError(f"found {plain!r}; allowed is {ATTRIBUTE_TYPES[name].__name__}")
+    return plain
+
+
+def _texts(name: str, found: dict[str, Any]) -> dict[str, str]:
+    if not all(isinstance(id, str) for id in found.values()):
+        raise TypeError(f"found {found!r}; {name} are names and ids of tensors")
+    return found
 
 
 def _check_extent(row: TensorRow, dataset: Any, fits: bool) -> None:
