@@ -7,6 +7,7 @@ one message on stderr and an exit code: 0 within the standard, 1 beyond it, 2 tr
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 import traceback
@@ -81,9 +82,16 @@ def _guarded(run: Callable[[], Any], terminal: Terminal) -> int:
         terminal.say(f"precdiff: the kernel, or a file it comes from, ended the program: SystemExit({error.code!r})")
     except Exception as error:  # noqa: BLE001 - a defect of ours; Python's exit code 1 would mean "beyond the standard"
         _trace(terminal)
-        advice = "" if terminal.debug else " --debug shows where."
-        terminal.say(f"precdiff: a defect of PrecDiff: {type(error).__name__}: {error}. Please report it.{advice}")
+        terminal.say(f"precdiff: {_unforeseen(error, terminal)}")
     return 2
+
+
+def _unforeseen(error: Exception, terminal: Terminal) -> str:
+    """A path the system refuses (too long, no permission) is the caller's; everything else is a defect."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {os.fsdecode(error.filename)[:200]}: {error.strerror}. Name another path."
+    advice = "" if terminal.debug else " --debug shows where."
+    return f"a defect of PrecDiff: {type(error).__name__}: {error}. Please report it.{advice}"
 
 
 def _trace(terminal: Terminal) -> None:

@@ -10,6 +10,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -117,6 +118,17 @@ def replaceable(context: click.Context, parameter: click.Parameter, path: str | 
 
     if path is not None:
         check_replaceable(path)
+    return path
+
+
+def replaceable_table(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """Refuse a FILE.csv that exists and is no table of sweep, before any work is done."""
+    if path is not None and Path(path).is_file():
+        with Path(path).open("rb") as file:
+            first = file.readline(2000).rstrip()
+        if first and not first.endswith(b"max_ulp,rms_ulp,unavoidable_ratio,verdict"):
+            allowed = "is no table of sweep; choose another name, or delete it first"
+            raise click.BadParameter(f"{path} exists and {allowed}", context, parameter)
     return path
 
 

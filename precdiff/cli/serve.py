@@ -26,8 +26,9 @@ def command(terminal: Terminal, folder: str, host: str, port: int) -> int:
 
     app = create_app(folder, {"HOSTS": (*DEFAULTS["HOSTS"], host)})
     try:
+        host.encode("idna")  # as create_server does, which leaves its socket open where that fails
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise PrecDiffError(
             f"cannot listen on {host}:{port}: {error}. Choose another --port; 0 takes a free one."
         ) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from precdiff.cli.options import kernel_options, subcommand
+from precdiff.cli.options import kernel_options, replaceable_table, subcommand
 from precdiff.cli.running import Request
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import FileError, PrecDiffError
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 @subcommand
 @click.argument("kernel")
 @kernel_options
-@click.option("--csv", "table", type=click.Path(), metavar="FILE.csv", help="Write the rows there.")
+@click.option(
+    "--csv",
+    "table",
+    type=click.Path(),
+    callback=replaceable_table,
+    metavar="FILE.csv",
+    help="Write the rows there; replaces nothing but an older table of sweep.",
+)
 def command(terminal: Terminal, kernel: str, table: str | None, **options: Any) -> int:
     """Measure KERNEL over several values of --set, --format and --profile, separated by commas.
 

@@ -200,7 +200,7 @@ def _read_file(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"profile {path}: {error}. Allowed: a name, or a .json or .toml file.") from error
     if not isinstance(data, dict):
         raise FileError(f"profile {path}: found {type(data).__name__}; a profile is an object with name and fields.")

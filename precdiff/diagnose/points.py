@@ -6,6 +6,7 @@ where that exceeds the format's limit, the finding: the smallest region whose ex
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -44,18 +45,22 @@ def fault_limits(text: str | None) -> Mapping[str, float]:
     limits = dict(FAULT_BITS)
     for part in text.split(",") if text else ():
         name, _, bits = part.partition("=")
-        try:
-            limits[get_format(name).name] = float(bits)
-        except ValueError:
-            raise PrecDiffError(f"fault bits: found {part!r}; allowed is FORMAT=BITS, as in fp16=4") from None
+        limits[get_format(name).name] = _bits(bits, part)
     return limits
+
+
+def _bits(text: str, part: str) -> float:
+    with contextlib.suppress(ValueError):
+        if float(text) >= 0:  # not NaN
+            return float(text)
+    raise PrecDiffError(f"fault bits: found {part!r}; allowed is FORMAT=BITS, as in fp16=4")
 
 
 def answerable(line: str, number: int) -> Mapping[str, Any]:
     """A line of JSON as a row; what is none becomes a row that says so."""
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return {"id": number, "error": f"line {number} is no JSON: {error}"}
     return row if isinstance(row, dict) else {"id": number, "error": f"line {number} is no row: {line.strip()[:80]}"}
 

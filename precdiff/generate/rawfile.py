@@ -79,7 +79,7 @@ def _sidecar(text: str) -> Path:
 def _described(sidecar: Path) -> tuple[Format, tuple[int, ...]]:
     try:
         row = json.loads(sidecar.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"{sidecar}: cannot be read as JSON: {error}") from None
     if not isinstance(row, dict) or not {"format", "shape"} <= row.keys() or not _is_shape(row["shape"]):
         example = '{"format": "fp16", "shape": [64, 1024]}'

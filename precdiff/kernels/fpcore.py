@@ -24,14 +24,13 @@ from precdiff import ops
 from precdiff.errors import FileError, KernelError
 from precdiff.formats import get_format
 from precdiff.kernels.expression import Literal, functions
-from precdiff.kernels.fpcore_syntax import COMPARISONS, NAMES, SPECIALS, TRUTHS, Node, refuse, written
+from precdiff.kernels.fpcore_syntax import COMPARISONS, MAX_DEPTH, NAMES, SPECIALS, TRUTHS, Node, refuse, written
 from precdiff.kernels.kernel import Kernel
 from precdiff.kernels.symbolic import Form, read_forms
 from precdiff.machine import Tensor
 from precdiff.ops.decisions import while_loop
 from precdiff.trace import Source, Trace
 
-MAX_DEPTH = 200
 MAX_PATHS = 10_000
 
 SUFFIX = ".fpcore"

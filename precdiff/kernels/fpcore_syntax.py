@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any, NoReturn
 
 from precdiff.errors import KernelError
-from precdiff.kernels.expression import functions, operands
+from precdiff.kernels.expression import MAX_NUMBER, functions, operands
 from precdiff.kernels.symbolic import CONSTANTS, Atom, Form, Listing
 
 #: FPCore's names of operations -> ours, where they differ
@@ -26,6 +26,12 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 TRUTHS = ("TRUE", "FALSE")
 SPECIALS = {"INFINITY": "inf", "NAN": "nan"}
 _FOLDED = ("+", "*")
+
+#: levels of an expression; more would exhaust Python's stack
+MAX_DEPTH = 200
+
+#: of fp64, the widest format a constant is rounded to
+_SMALLEST, _LARGEST = Fraction(1, 2**1074), 2**1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,13 @@ class Written:
 
 def written(form: Form, inputs: Sequence[str] | None = None, name: str = "fpcore") -> Written:
     """What one form holds: a whole `(FPCore ...)`, or a body of the given inputs."""
+    try:
+        return _written(form, inputs, name)
+    except RecursionError:
+        refuse(form.at, "it is nested too deeply", f"allowed are {MAX_DEPTH} levels")
+
+
+def _written(form: Form, inputs: Sequence[str] | None, name: str) -> Written:
     if isinstance(form, Listing) and form.head == "FPCore":
         return _whole(form, name)
     if inputs is None:
@@ -106,14 +119,18 @@ def _atom(form: Atom, names: frozenset[str]) -> Node:
     if form.text in known:
         return Node("number", at=form.at, text=known[form.text])
     if re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?|[-+]?\d+/0*[1-9]\d*", form.text):
-        return Node("number", at=form.at, text=_plain(form.text))
+        return Node("number", at=form.at, text=_plain(form))
     return refuse(form.at, f"unknown name {form.text!r}", f"known are {', '.join(sorted(names))} and constants")
 
 
-def _plain(text: str) -> str:
+def _plain(form: Atom) -> str:
     """The exact ratio; a zero keeps its sign."""
-    value = Fraction(text)
-    return str(value) if value else ("-0.0" if text.startswith("-") else "0.0")
+    if len(form.text) > MAX_NUMBER:
+        refuse(form.at, f"found a number of {len(form.text)} characters", f"allowed are {MAX_NUMBER}")
+    value = Fraction(form.text)
+    if value and not _SMALLEST <= abs(value) < _LARGEST:
+        refuse(form.at, f"found {form.text!r}", "allowed are 0 and magnitudes from 5e-324 to 1.8e308")
+    return str(value) if value else ("-0.0" if form.text.startswith("-") else "0.0")
 
 
 def _applied(op: str, form: Listing, args: list[Node]) -> Node:

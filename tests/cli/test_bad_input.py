@@ -42,6 +42,11 @@ def files(folder, dump):
     Path("k.py").write_text(PROGRAM)
     Path("empty.h5").touch()
     Path("folder").mkdir()
+    for name in ("deep.json", "raw.json"):
+        Path(name).write_text("[" * 100_000)
+    Path("raw").write_bytes(bytes(4))
+    Path("deep.fpcore").write_text(f"(FPCore (x) {'(- ' * 9000}x{')' * 9001}")
+    Path("huge.fpcore").write_text("(FPCore (x) (+ x 1e9999))")
     for name, array in ARRAYS.items():
         np.save(f"{name}.npy", array)
     with h5py.File("other.h5", "w") as file:
@@ -78,6 +83,14 @@ TABLE = {
     "eval of a comprehension": ("eval [y+for+y+in+x] x=1", "this cannot be read|allowed are numbers"),
     "eval of a power tower": ("eval x+9**9**9**9**9 x=1", ""),
     "eval of a huge number": ("eval x+1e999999999 x=1", "allowed are 0 and magnitudes"),
+    "a path too long": (f"inspect {'x' * 300}", "xxx: File name too long. Name another path"),
+    "a profile nested without end": ("run softmax --input x=grid.npy --profile deep.json", r"deep\.json: .*depth"),
+    "a sidecar nested without end": ("compare raw raw", r"raw\.json: cannot be read as JSON"),
+    "an FPCore nested without end": ("eval deep.fpcore x=1", "nested too deeply; allowed are 200 levels"),
+    "an FPCore of a huge number": ("eval huge.fpcore x=1", "'1e9999'; allowed are 0 and magnitudes"),
+    "fault bits that are no number": ("eval --batch deep.json --fault-bits fp16=nan", "allowed is FORMAT=BITS"),
+    "a table onto a dump": ("sweep pow --csv run.h5", r"run\.h5 exists and is no table of sweep"),
+    "a host that is no name": ("serve folder --host naïve..x --port 0", r"cannot listen on naïve\.\.x"),
     "eval without a value": ("eval x+y x=1", "y has no value"),
 }  # fmt: skip
 

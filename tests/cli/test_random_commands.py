@@ -2,11 +2,13 @@
 
 Every command and option is found by asking click, so a new one is drawn too. A word is what its option takes, what
 another takes, or noise. 2,000 lines under `make test-all`; a slice drawn by the same generator in `make test`.
+What escapes a command becomes "a defect of PrecDiff" with exit code 2 (cli/main.py): that text is what must not appear.
 """
 
 import contextlib
 import os
 import signal
+import socket
 
 import click
 import h5py
@@ -33,6 +35,8 @@ FILES = [
     "empty", "folder", "text.txt", "text.txt:fp16:2", "x.npy", "object.npy", "complex.npy", "nan.npy", "zero.npy",
     "other.h5", "missing.h5", "raw.bin:fp16:4,8", "raw.bin:fp16:9", "raw.bin:bf17:2", "raw.bin", "/dev/null", "~",
     "naïve/日本.h5", "a\tb", "-", "--", ".", "..", "/", "x" * 300, "\U0001f600", "http://example.invalid/a",
+    "deep.json", "deep.toml", "deep.fpcore", "list.json", "raw2.bin", "f.fpcore", "f.fpcore:two", "huge.fpcore",
+    "rows.jsonl", "table.csv", "bytes\udcff.h5", "text.py:k", "run.h5/inside", "k.py:deep", "link.h5", "gone.h5",
 ]  # fmt: skip
 NAMES = [
     *list(KERNELS)[:12], "pov", "softmax_naive", "fp16", "bf16", "fp32", "fp64", "e4m3fn", "tf32", "i8", "bool", "fp12",
@@ -59,7 +63,18 @@ def nothing():
     return None
 def none(x):
     return None
+def deep(x):
+    return deep(x)
 """
+#: files of text, by name
+TEXTS = {
+    "k.py": PROGRAM, "text.txt": "no dump", "text.py": "def k(x:\n", "empty": "", "deep.json": "[" * 100_000,
+    "deep.toml": "a=" + "[" * 100_000, "deep.fpcore": f"(FPCore (x) {'(- ' * 9000}x{')' * 9001}", "list.json": "[1]",
+    "raw2.bin": "ab", "raw2.bin.json": "[" * 100_000, "huge.fpcore": "(FPCore (x) (+ x 1e9999))",
+    "f.fpcore": "(FPCore one (x) (+ x 1)) (FPCore two (x y) (if (< x y) (sqrt x) (/ x 0)))", "table.csv": "a,b\n1,2\n",
+    "rows.jsonl": '{"fpcore": "(+ x 1)", "vars": ["x"], "fmt": "fp16", "point": {"x": "0x1p+3"}}\n7\n{}\n'
+    + "[" * 100_000,
+}  # fmt: skip
 
 
 #: lines that work; one or two of their words are changed
@@ -73,20 +88,39 @@ WORKING = [
     f"compare raw.bin:fp16:32 --kernel pow --input x={SPECS[0]} --input y={SPECS[4]} --max-ulp 4",
     "explain run.h5 --budget 1 -v", "explain run.h5 --standard auto --max-ulp 1 --json", "check r.json --max-ulp 16",
     "inspect run.h5 steps", "inspect run.h5 --json", "verify run.h5 --salvage -o saved.h5", "verify half.h5",
-    "list kernels", "list fields --json", "doctor",
+    "list kernels", "list fields --json", "doctor", "eval --batch rows.jsonl --fault-bits fp16=4",
+    "eval f.fpcore:two x=2 y=3 --profile ascend-910b", f"tune pow --input x={SPECS[0]} --input y={SPECS[4]} --budget 1",
+    "sweep reduce_sum --input x=normal(0,1,shape=(4,K)) --set K=4,8 --format fp16,bf16 --csv new.csv",
+    "serve folder --port 0 --host localhost", "check r.json --max-ulp 4 --json",
 ]  # fmt: skip
 
 CONTEXT = click.Context(main)
 COMMANDS = {name: main.get_command(CONTEXT, name) for name in main.list_commands(CONTEXT)}
 
 
+class Hang(BaseException):
+    """The limit of time; no command catches it, as it would an Exception."""
+
+
+def listen(address, **_):
+    """A port on 127.0.0.1 for the names of this host, none for others: nothing here asks the network."""
+    host = address[0].encode("idna").decode()
+    if host not in ("127.0.0.1", "localhost"):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    return made
+
+
 @pytest.fixture(autouse=True)
 def files(precdiff, tmp_path, monkeypatch):
     monkeypatch.setattr("waitress.serve", lambda *args, **options: None)
-    (tmp_path / "k.py").write_text(PROGRAM)
-    (tmp_path / "empty").touch()
+    monkeypatch.setattr("socket.create_server", listen)
+    for name, text in TEXTS.items():
+        (tmp_path / name).write_text(text)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "text.txt").write_text("no dump")
+    (tmp_path / "link.h5").symlink_to("link.h5")
+    (tmp_path / "gone.h5").symlink_to("nowhere.h5")
     (tmp_path / "raw.bin").write_bytes(bytes(range(64)))
     arrays = {
         "x": np.float16([[1, 2], [3, 4]]), "object": np.array([{}], object), "complex": np.ones(2, complex),
@@ -158,7 +192,7 @@ def made_up(rng):
 @contextlib.contextmanager
 def time_limit(seconds):
     def ring(*_):
-        raise TimeoutError
+        raise Hang
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.alarm(seconds)
@@ -169,17 +203,38 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+def problem(result):
+    """What a command did that none may do; empty where nothing."""
+    said = result.stdout + result.stderr
+    if not isinstance(result.exception, SystemExit | None) or "Traceback" in said or "defect of PrecDiff" in said:
+        return f"traceback: {result.exception!r} {said[-500:]}"
+    if result.exit_code not in (0, 1, 2):
+        return f"exit code {result.exit_code}"
+    return "exit code 2 without a reason" if result.exit_code == 2 and not result.stderr.strip() else ""
+
+
 @pytest.mark.parametrize("chunk", range(LINES // CHUNK))
 def test_no_traceback_no_hang(precdiff, chunk):
-    rng = np.random.default_rng([2026, chunk])
-    codes = dict.fromkeys((0, 1, 2), 0)
+    rng, codes, problems = np.random.default_rng([2026, chunk]), dict.fromkeys((0, 1, 2), 0), []
     for _ in range(CHUNK):
         words = line(rng)
-        with time_limit(LIMIT):
-            result = precdiff(*words)
-        assert result.exception is None or isinstance(result.exception, SystemExit), (words, result.exception)
-        assert result.exit_code in codes, (words, result.exit_code)
-        assert "Traceback" not in result.stderr, words
-        assert result.exit_code != 2 or result.stderr.strip(), words
-        codes[result.exit_code] += 1
-    print(f"{CHUNK} lines, exit codes {codes}, 0 tracebacks, 0 hangs")
+        try:
+            with time_limit(LIMIT):
+                result = precdiff(*words)
+        except Hang:
+            problems.append((words, f"no end after {LIMIT} s"))
+            continue
+        problems += [(words, found)] if (found := problem(result)) else []
+        codes[result.exit_code] = codes.get(result.exit_code, 0) + 1
+    print(f"{CHUNK} lines, exit codes {codes}, {len(problems)} tracebacks, hangs and silences")
+    assert problems == []
+
+
+def test_a_traceback_and_a_hang_would_be_seen(precdiff, monkeypatch):
+    """What this file asserts can fail: a command that raises, one that never ends, one that says nothing."""
+    for body, found in ((lambda: int("odd"), "traceback"), (lambda: 2, "without a reason"), (lambda: 7, "exit code 7")):
+        monkeypatch.setattr(COMMANDS["doctor"], "callback", lambda body=body: body())
+        assert found in problem(precdiff("doctor"))
+    monkeypatch.setattr(COMMANDS["doctor"], "callback", signal.pause)
+    with pytest.raises(Hang), time_limit(1):
+        precdiff("doctor")
