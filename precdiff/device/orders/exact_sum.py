@@ -13,6 +13,7 @@ bits as the exact sum, so that rounding it once rounds the sum, in every directi
 
 from __future__ import annotations
 
+import math
 import sys
 from fractions import Fraction
 
@@ -112,4 +113,8 @@ def _pair_of(total: Fraction) -> tuple[float, float]:
     except OverflowError:  # any sum this large overflows in the same way
         sign = 1.0 if total > 0 else -1.0
         return sign * sys.float_info.max, sign * 2.0**1000
-    return hi, float(total - Fraction(hi))
+    rest = total - Fraction(hi)
+    lo = float(rest)
+    below = rest - Fraction(lo)
+    # what lo rounds away decides where hi + lo would be a tie
+    return hi, lo if below == 0 else math.nextafter(lo, math.copysign(math.inf, below))

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from precdiff.device.orders.exact_sum import exact_sum
@@ -17,6 +17,7 @@ ANY = st.floats(allow_nan=False, allow_infinity=False)
 NARROW = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
+@example([[2.0, 0.0, 0.0], [2.0**53 - 1, 9.7e288, 0.0], [7e-230, 0.0, 0.0]])
 @given(st.lists(st.lists(ANY, min_size=3, max_size=3), min_size=1, max_size=30))
 def test_the_pair_rounds_as_the_sum(rows):
     terms = np.array(rows)
