@@ -23,7 +23,7 @@ import hashlib
 import io
 import struct
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -48,7 +48,7 @@ class CommitFile(io.RawIOBase):
         self._place = 0
 
     @classmethod
-    def recovered(cls, file: BinaryIO) -> CommitFile:
+    def recovered(cls, file: BinaryIO) -> Self:
         """A view of a file that ends in a journal, as that commit meant it; nothing is written."""
         view = cls(file, frozen=True)
         for offset, content in journal_of(file):

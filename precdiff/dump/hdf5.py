@@ -1,7 +1,8 @@
 """Opening an HDF5 file, and taking from it only what really is in it.
 
 Links other than hard ones, external storage and virtual data sets are refused: they would read other files silently.
-A file whose last flush was cut short is read through its journal (commit.py). This file must not know what a dump
+A file whose last flush was cut short is read through its journal (commit.py), and none through bytes that HDF5's
+library cannot stand (guard.py). This file must not know what a dump
 holds.
 """
 
@@ -15,7 +16,8 @@ from typing import Any, BinaryIO, cast
 
 import h5py
 
-from precdiff.dump.commit import CommitFile, journal_of
+from precdiff.dump.guard import GuardedFile, GuardedHDF5
+from precdiff.dump.target import share
 from precdiff.errors import FileError
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -31,11 +33,12 @@ _MOST = 2**50
 
 
 def open_hdf5(path: Path) -> Any:
-    """The file, read-only."""
+    """The file, read-only, and no one writes to it meanwhile."""
     try:
-        with _raw(path) as file:
-            unfinished = bool(journal_of(file))
-        return h5py.File(CommitFile.recovered(_raw(path)) if unfinished else path, "r")
+        file = _raw(path)
+        if not share(file):
+            raise FileError(f"{path} is being written; wait until the run has ended")
+        return GuardedHDF5(path, GuardedFile.recovered(file))
     except OSError as error:
         raise FileError(_unreadable(path, error)) from error
 
@@ -43,11 +46,11 @@ def open_hdf5(path: Path) -> Any:
 def open_damaged(path: Path) -> Any:
     """The file, read-only, with zeros for what is cut off at its end."""
     try:
-        view = CommitFile.recovered(_raw(path))
+        view = GuardedFile.recovered(_raw(path))
         view.seek(_END_PLACE)
         (end,) = _END.unpack(view.read(_END.size))
         view.truncate(max(min(end, _MOST), view.seek(0, io.SEEK_END)))
-        return h5py.File(view, "r")
+        return GuardedHDF5(path, view)
     except DAMAGE as error:
         raise FileError(f"{path}: nothing can be saved: {error}") from error
 
@@ -58,8 +61,6 @@ def _raw(path: Path) -> BinaryIO:
 
 def _unreadable(path: Path, error: OSError) -> str:
     said = str(error)
-    if "unable to lock" in said:
-        return f"{path} is being written; wait until the run has ended"
     if "truncated" in said:
         return f"{path} is truncated: it has {path.stat().st_size} bytes, fewer than it says. {SALVAGE}"
     return f"{path} is a damaged HDF5 file: {said}. {SALVAGE}"

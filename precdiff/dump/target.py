@@ -12,9 +12,8 @@ import os
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import h5py
-
-from precdiff.dump.commit import CommitFile, apply_journal
+from precdiff.dump.commit import apply_journal
+from precdiff.dump.guard import GuardedFile, GuardedHDF5
 from precdiff.dump.schema import SCHEMA
 from precdiff.errors import FileError
 
@@ -75,6 +74,19 @@ def existing_file(path: Path) -> BinaryIO:
     return file
 
 
+def share(file: BinaryIO) -> bool:
+    """Lock a file to be read, beside other readers; whether no one writes to it. It is closed otherwise."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            file.close()
+            return False
+    return True
+
+
 def _locked(path: Path, flags: int) -> BinaryIO:
     try:
         file = cast("BinaryIO", io.FileIO(os.open(path, flags, 0o666), "r+"))
@@ -113,7 +125,7 @@ def _complete(file: BinaryIO) -> bool:
 def _attributes(file: BinaryIO) -> dict[str, Any]:
     """The attributes of an HDF5 file; empty where it is none, or not readable."""
     try:
-        with h5py.File(CommitFile.recovered(_borrowed(file)), "r") as found:
+        with GuardedHDF5(Path(), GuardedFile.recovered(_borrowed(file))) as found:
             return {name: found.attrs[name] for name in ("schema", "complete") if name in found.attrs}
     except (OSError, RuntimeError):
         return {}

@@ -24,7 +24,7 @@ import numpy as np
 
 from precdiff.dump import schema
 from precdiff.dump.columns import step_columns, tensor_columns
-from precdiff.dump.commit import CommitFile
+from precdiff.dump.guard import GuardedFile
 from precdiff.dump.h5types import create, stored_format, write_codes
 from precdiff.dump.parameters import encode
 from precdiff.dump.references import Reference, write_reference
@@ -246,7 +246,7 @@ def write_trace(path: str | Path, trace: Trace) -> None:
 
 def add_references(path: str | Path, references: Mapping[tuple[str, str], Reference]) -> None:
     """Put references into a finished dump; keys are (kind, tensor id)."""
-    commits = CommitFile(existing_file(Path(path)))
+    commits = GuardedFile(existing_file(Path(path)))
     try:
         with h5py.File(commits, "r+") as file:
             for (kind, id), reference in references.items():

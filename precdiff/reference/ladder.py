@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from precdiff.errors import UnknownNameError
+from precdiff.errors import PrecDiffError, UnknownNameError
 from precdiff.formats import get_format
 from precdiff.machine import BallMachine, DoubleDoubleMachine, IntervalMachine, Machine, MpMachine, RealArray, Tensor
 from precdiff.machine.realarray import FINITE, UNKNOWN
@@ -82,8 +82,16 @@ def _on(machine: Machine, trace: Trace, open_: Mapping[str, np.ndarray]) -> dict
         found = evaluate(part, machine, tensors)
         for id in tensors:
             values = machine.reals(found[id])
-            results[id] = open_[id], values if mask.all() else _scattered(values, mask)
+            values = values if mask.all() else _scattered(values, mask)
+            _check_shape(trace, id, values)
+            results[id] = open_[id], values
     return results
+
+
+def _check_shape(trace: Trace, id: str, values: RealArray) -> None:
+    if values.hi.shape != trace.values[id].shape:
+        recorded = f"recorded are values of shape {trace.values[id].shape}"
+        raise PrecDiffError(f"step {id!r} gives the shape {values.hi.shape}, {recorded}; the dump is damaged")
 
 
 def _groups(trace: Trace, open_: Mapping[str, np.ndarray]) -> list[tuple[list[str], np.ndarray]]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from precdiff.errors import KernelError
 from precdiff.formats import get_format
 from precdiff.machine import Machine, Tensor
 from precdiff.ops import OPS
@@ -19,8 +20,16 @@ def recorded(trace: Trace, tensor: str, machine: Machine) -> Tensor:
 
 
 def run_step(step: Step, inputs: Collection[Tensor], machine: Machine) -> Tensor:
-    """One step on tensors of `machine`, in its declared format."""
-    return machine.apply(OPS[step.op], tuple(inputs), step.params, get_format(step.format))
+    """One step on tensors of `machine`, in its declared format; one that never was a step of a run raises."""
+    op, declared = OPS[step.op], get_format(step.format)
+    try:
+        return machine.apply(op, tuple(inputs), step.params, declared)
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        given = f"{len(step.inputs)} inputs and params {dict(step.params)!r:.200}"
+        raise KernelError(
+            f"step {step.id!r}: {step.op} with {given} cannot be run again: {type(error).__name__}: {error}. "
+            "Its dump is damaged; where `precdiff verify` finds it whole, please report this"
+        ) from error
 
 
 def evaluate(

@@ -16,6 +16,7 @@ import numpy as np
 from precdiff.dump.checking import Problem
 from precdiff.dump.columns import step_of, tensor_of
 from precdiff.dump.dump import Dump
+from precdiff.dump.guard import sound_rows
 from precdiff.dump.h5types import read_codes
 from precdiff.dump.hdf5 import DAMAGE, SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5, whole
 from precdiff.dump.parameters import decode_mapping
@@ -104,7 +105,7 @@ class PrecDiffDump(Dump):
         if first is None:
             _check_extent(row, dataset, dataset.shape == row.shape)
             return read_codes(dataset, stored, start, shape)
-        _check_extent(row, dataset, first + row.size == last and last <= dataset.shape[0])
+        _check_extent(row, dataset, first + row.size == last and dataset.shape[:1] >= (last,))
         index = tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))
         return read_codes(dataset, stored, (first,), (row.size,)).reshape(row.shape)[index]
 
@@ -167,17 +168,26 @@ def _rows(
     count = min(dataset.shape[0], dataset.id.get_storage_size() // dataset.id.get_type().get_size())
     if count < dataset.shape[0]:
         problems.append(Problem(f"/{name}", f"has {count} rows, not the {dataset.shape[0]} it says"))
+    sound = sound_rows(dataset, count, Path(file.filename).stat().st_size)
     try:
-        return [row_of(_record(record)) for record in dataset[:count]]
+        if sound.all():
+            return [row_of(_record(record)) for record in dataset[:count]]
     except DAMAGE:
-        found, failed = [], []
-        for index in range(count):
-            try:
-                found.append(row_of(_record(dataset[index])))
-            except DAMAGE as error:
-                failed.append(f"row {index}: {error}")
+        pass
+    found, failed = [], []
+    for index in range(count):
+        try:
+            found.append(row_of(_record(_sound_row(dataset, index, sound))))
+        except DAMAGE as error:
+            failed.append(f"row {index}: {error}")
     problems += [Problem(f"/{name}", f"{len(failed)} rows cannot be read, the first is {failed[0]}")] if failed else []
     return found
+
+
+def _sound_row(dataset: Any, index: int, sound: np.ndarray) -> Any:
+    if not sound[index]:
+        raise ValueError("a text longer than the file")
+    return dataset[index]
 
 
 def _record(record: Any) -> dict[str, Any]:
