@@ -93,10 +93,15 @@ class PrecDiffDump(Dump):
         return self.block(row, (0,) * len(row.shape), row.shape)
 
     def block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
-        try:
+        with self._readable(row.where):
             return self._block(row, start, shape)
+
+    @contextlib.contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        try:
+            yield
         except DAMAGE as error:
-            raise FileError(f"{self.path}: {row.where} cannot be read: {error}. {SALVAGE}") from error
+            raise FileError(f"{self.path}: {what} cannot be read: {error}. {SALVAGE}") from error
 
     def _block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
         name, first, last = parse_place(row.where)
@@ -117,17 +122,19 @@ class PrecDiffDump(Dump):
 
     def references(self) -> tuple[tuple[str, str], ...]:
         ids = {dataset_name(id): id for id in self.tensors}
-        held = [kind for kind in REFERENCE_KINDS if kind in member(self._file, REFERENCE, h5py.Group)]
-        groups = {kind: member(self._file, f"{REFERENCE}/{kind}", h5py.Group) for kind in held}
-        return tuple((kind, ids[name]) for kind, group in groups.items() for name in group if name in ids)
+        with self._readable(f"/{REFERENCE}"):
+            held = [kind for kind in REFERENCE_KINDS if kind in member(self._file, REFERENCE, h5py.Group)]
+            groups = {kind: member(self._file, f"{REFERENCE}/{kind}", h5py.Group) for kind in held}
+            return tuple((kind, ids[name]) for kind, group in groups.items() for name in group if name in ids)
 
     def reference(self, kind: str, id: str) -> Reference:
         name = place(kind, self.row(id).id)
-        if name not in self._file:
-            raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
-        for plane in member(self._file, name, h5py.Group):
-            whole(member(self._file, f"{name}/{plane}"))
-        return read_reference(self._file, kind, id)
+        with self._readable(name):
+            if name not in self._file:
+                raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
+            for plane in member(self._file, name, h5py.Group):
+                whole(member(self._file, f"{name}/{plane}"))
+            return read_reference(self._file, kind, id)
 
     def close(self) -> None:
         self._file.close()
