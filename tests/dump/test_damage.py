@@ -8,8 +8,9 @@ import h5py
 import numpy as np
 import pytest
 
+from precdiff import api
 from precdiff.dump import DumpWriter, open_dump, salvage, verify, write_trace
-from precdiff.errors import FileError
+from precdiff.errors import FileError, PrecDiffError
 from precdiff.kernels import run_kernel
 
 
@@ -79,6 +80,8 @@ FAULTS = {
     set_row("tensors", "exp", format="fp17"): "tensor exp: cannot be read: format 'fp17'",
     set_row("tensors", "exp", data="some"): "tensor exp: keeps 'some' of its values; allowed are full, stats",
     set_row("steps", "exp", inputs='[["input", "nowhere"]]'): "step exp: names tensor 'nowhere'",
+    set_row("steps", "exp", inputs='[["input", "div"]]'): "step exp: takes tensor 'div', which no step before it makes",
+    set_row("steps", "exp", inputs='[["input", "exp"]]'): "step exp: takes tensor 'exp', which no step before it makes",
     set_row("steps", "exp", id="sub"): "step sub: recorded twice",
     lambda file: file.attrs.__setitem__("outputs", '{"out": "gone"}'): "output 'out' is tensor 'gone'",
     lambda file: file.attrs.__delitem__("complete"): "incomplete: the run did not come to its end",
@@ -95,7 +98,45 @@ def test_a_fault_is_found(path, fault):
     assert more == [] or fault is short_pool
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '[["input"]]'])
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("kernel", 3, "found 3; allowed is str"),
+        ("profile", np.arange(3), "allowed is str"),
+        ("seed", "three", "found 'three'; allowed is int"),
+        ("rank", 1.5, "found 1.5; allowed is int"),
+        ("complete", 1, "found 1; allowed is bool"),
+        ("outputs", "[]", "allowed is a JSON object"),
+        ("outputs", '{"out": 3}', "outputs are names and ids of tensors"),
+        ("options", "[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_an_attribute_of_another_type(path, name, value, said):
+    with h5py.File(path, "r+") as file:
+        file.attrs[name] = value
+    with pytest.raises(FileError, match=f"attribute {name} cannot be read: .*{re.escape(said)}"):
+        open_dump(path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"inputs": '[["input", "div"]]'}, "step 'exp' takes 'div', which is no input and which no step before it"),
+        ({"outputs": '[["output", "sub"]]'}, "step 'exp' makes"),
+        ({"inputs": '[["input", "sub"], ["input", "sub"]]'}, "step 'exp': exp with 2 inputs"),
+        ({"op": "reshape"}, "step 'exp': reshape with 1 inputs and params {} cannot be run again: TypeError"),
+        ({"op": "reshape", "params": '{"shape": [256, 200]}'}, r"step 'exp' gives the shape \(256, 200\), recorded"),
+        ({"op": "expp"}, "op 'expp'"),
+    ],
+)
+def test_a_step_that_never_was_one_of_a_run_is_not_judged(path, columns, said):
+    with h5py.File(path, "r+") as file:
+        set_row("steps", "exp", **columns)(file)
+    with pytest.raises(PrecDiffError, match=said):
+        api.compare(path)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '[["input"]]', '[["input", 3]]'])
 def test_a_row_that_means_nothing_stops_the_reader_but_not_salvage(path, text):
     with h5py.File(path, "r+") as file:
         set_row("steps", "exp", inputs=text)(file)
