@@ -26,7 +26,7 @@ from precdiff.kernels import run_kernel
 
 ROOT = Path(__file__).parents[2]
 CHUNK = 50
-FILES = 2000 if os.environ.get("PRECDIFF_EXHAUSTIVE") == "1" else 150
+FILES = 2000 if os.environ.get("PRECDIFF_EXHAUSTIVE") == "1" else 100
 #: seconds for one file and its five commands; a whole one takes half a second on an idle host
 LIMIT = 60
 
