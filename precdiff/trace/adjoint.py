@@ -19,6 +19,7 @@ import numpy as np
 from precdiff.formats import get_format
 from precdiff.machine import HostMachine, Machine, Tensor
 from precdiff.ops import OPS, Op, broadcast_to, cast, reshape, sum_
+from precdiff.trace.evaluate import again
 from precdiff.trace.step import Step, Trace
 
 #: how a result was delivered; a cotangent is delivered in its operand's format
@@ -74,7 +75,7 @@ def _pull(step: Step, tensors: Mapping[str, Tensor], cotangents: dict[str, Tenso
     inputs = [tensors[i] for i in step.inputs]
     # the device's accumulator has no place in fp64
     params = {k: v for k, v in step.params.items() if k != "acc"}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), again(step):
         found = gradients(OPS[step.op], params, cotangents[step.id], tensors[step.id], inputs)
         for source, gradient in zip(step.inputs, found, strict=True):
             if gradient is not None:

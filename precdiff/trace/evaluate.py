@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -19,17 +20,24 @@ def recorded(trace: Trace, tensor: str, machine: Machine) -> Tensor:
     return machine.tensor(trace.values[tensor], get_format(trace.formats[tensor]), tensor)
 
 
-def run_step(step: Step, inputs: Collection[Tensor], machine: Machine) -> Tensor:
-    """One step on tensors of `machine`, in its declared format; one that never was a step of a run raises."""
-    op, declared = OPS[step.op], get_format(step.format)
+@contextlib.contextmanager
+def again(step: Step) -> Iterator[None]:
+    """Around what runs a step once more: one that never was a step of a run, as in a damaged dump, is told as such."""
     try:
-        return machine.apply(op, tuple(inputs), step.params, declared)
+        yield
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         given = f"{len(step.inputs)} inputs and params {dict(step.params)!r:.200}"
         raise KernelError(
             f"step {step.id!r}: {step.op} with {given} cannot be run again: {type(error).__name__}: {error}. "
             "Its dump is damaged; where `precdiff verify` finds it whole, please report this"
         ) from error
+
+
+def run_step(step: Step, inputs: Collection[Tensor], machine: Machine) -> Tensor:
+    """One step on tensors of `machine`, in its declared format."""
+    op, declared = OPS[step.op], get_format(step.format)
+    with again(step):
+        return machine.apply(op, tuple(inputs), step.params, declared)
 
 
 def evaluate(

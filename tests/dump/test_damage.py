@@ -127,6 +127,7 @@ def test_an_attribute_of_another_type(path, name, value, said):
         ({"op": "reshape"}, "step 'exp': reshape with 1 inputs and params {} cannot be run again: TypeError"),
         ({"op": "reshape", "params": '{"shape": [256, 200]}'}, r"step 'exp' gives the shape \(256, 200\), recorded"),
         ({"op": "expp"}, "op 'expp'"),
+        ({"params": '{"value": 1.0}'}, "step 'exp': exp with 1 inputs and params {'value': 1.0} cannot be run again"),
     ],
 )
 def test_a_step_that_never_was_one_of_a_run_is_not_judged(path, columns, said):
