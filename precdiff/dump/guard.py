@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 
 from precdiff.dump.commit import CommitFile
+from precdiff.dump.leaving import close_at_exit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +89,7 @@ class GuardedHDF5(h5py.File):  # type: ignore[misc]  # h5py has no types
         except BaseException:
             view.close()
             raise
+        close_at_exit(self)
 
     @property
     def filename(self) -> Any:

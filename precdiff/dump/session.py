@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import h5py
 
 from precdiff.dump.commit import CommitFile
+from precdiff.dump.leaving import close_at_exit
 from precdiff.dump.target import new_file, reason
 from precdiff.errors import FileError
 
@@ -45,6 +46,7 @@ class Session:
         self._error: FileError | None = None
         self._commits = CommitFile(new_file(path))
         self.file: Any = h5py.File(self._commits, "w")
+        close_at_exit(self)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
