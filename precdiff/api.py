@@ -145,6 +145,7 @@ def evaluate(
     *,
     format: str = "fp16",
     profile: str | DeviceProfile = "ieee",
+    max_iterations: int | None = None,
     **settings: Any,
 ) -> Evaluation:
     """Evaluate arithmetic at a point, step by step; inputs are decimals or hex floats, rounded once to `format`.
@@ -152,7 +153,8 @@ def evaluate(
     >>> evaluate("(x+1)-x", {"x": "4096"}, format="fp16").rows[-1].exact
     '1.0'
     """
-    return evaluation(expression, values, formats.get_format(format), profile, _settings(settings))
+    chosen, limit = formats.get_format(format), max_iterations or MAX_ITERATIONS
+    return evaluation(expression, values, chosen, profile, _settings(settings), limit)
 
 
 def open_dump(path: str | Path) -> Dump:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from precdiff.cli.judging import exit_code
-from precdiff.cli.options import LIMIT, pairs, profile_options, subcommand
+from precdiff.cli.options import LIMIT, iterations_option, pairs, profile_options, subcommand
 from precdiff.cli.running import changed_profile
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import FileError, PrecDiffError
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 @click.option("--format", "format", default="fp16", show_default=True, metavar="NAME", help="Of every step.")
 @profile_options
 @click.option("--max-ulp", type=LIMIT, metavar="N", help="Largest allowed ULP error. [4]")
+@iterations_option
 @click.option("--batch", type=click.Path(), metavar="ROWS.jsonl", help="Answer rows {id, fpcore, vars, fmt, point}.")
 @click.option("--fault-bits", metavar="FORMAT=BITS,...", help="With --batch: bits of error allowed, by format.")
 def command(
     terminal: Terminal, expression: str | None, values: dict[str, str], format: str, profile: str,
-    profile_fields: dict[str, str], max_ulp: float | None, batch: str | None, fault_bits: str | None,
+    profile_fields: dict[str, str], max_ulp: float | None, max_iterations: int | None, batch: str | None,
+    fault_bits: str | None,
 ) -> int:  # fmt: skip
     """Evaluate EXPRESSION at a point, step by step.
 
@@ -47,13 +49,14 @@ def command(
     from precdiff.report import text
 
     if batch is not None:
-        return _batch(terminal, batch, expression, fault_bits)
+        return _batch(terminal, batch, expression, fault_bits, max_iterations)
     if expression is None or fault_bits is not None:
         raise PrecDiffError("eval: give an EXPRESSION, as in: precdiff eval '(x+1)-x' x=4096; or --batch ROWS.jsonl")
     _check_names(expression, values)
     made = api.evaluate(
-        expression, values, format=format, profile=changed_profile(profile, profile_fields), max_ulp=max_ulp
-    )
+        expression, values, format=format, profile=changed_profile(profile, profile_fields), max_ulp=max_ulp,
+        max_iterations=max_iterations,
+    )  # fmt: skip
     for line in _table(made, terminal.width):
         terminal.say(line)
     terminal.say()
@@ -63,9 +66,11 @@ def command(
     return exit_code(made.report.verdict)
 
 
-def _batch(terminal: Terminal, path: str, expression: str | None, fault_bits: str | None) -> int:
+def _batch(
+    terminal: Terminal, path: str, expression: str | None, fault_bits: str | None, max_iterations: int | None
+) -> int:
     """One answer a row, in the order of the file."""
-    from precdiff.diagnose.points import answer, answerable, fault_limits
+    from precdiff.diagnose.points import MAX_ITERATIONS, answer, answerable, fault_limits
 
     if expression is not None:
         raise PrecDiffError(f"eval --batch: found {expression!r} beside it; allowed is one of the two")
@@ -74,7 +79,7 @@ def _batch(terminal: Terminal, path: str, expression: str | None, fault_bits: st
         with Path(path).open(encoding="utf-8") as rows:
             for number, line in enumerate(rows, 1):
                 if line.strip():
-                    terminal.line(answer(answerable(line, number), limits))
+                    terminal.line(answer(answerable(line, number), limits, max_iterations or MAX_ITERATIONS))
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}") from None
     return 0

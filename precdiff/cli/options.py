@@ -145,6 +145,12 @@ def profile_options(function: F) -> F:
     )(function)
 
 
+def iterations_option(function: F) -> F:
+    """--max-iterations."""
+    limit = click.IntRange(min=1)
+    return click.option("--max-iterations", type=limit, metavar="N", help="Of a while_loop. [10000]")(function)
+
+
 def kernel_options(function: F) -> F:
     """What running a kernel takes, beside its name."""
     inputs = "FILE.npy, FILE:FORMAT:SHAPE, a number, or a SPEC as in 'x=uniform(0.1,10,shape=(4096,))'."
@@ -157,7 +163,7 @@ def kernel_options(function: F) -> F:
         click.option(
             "--seed", type=seed, default=0, show_default=True, help="Of the SPECs and of stochastic rounding."
         ),
-        click.option("--max-iterations", type=click.IntRange(min=1), metavar="N", help="Of a while_loop. [10000]"),
+        iterations_option,
     )(function)
 
 

@@ -6,11 +6,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import flint
 import mpmath
 
 from precdiff.diagnose.judgement import Judgement
 from precdiff.formats import Format, get_format, hex_bits, signed_ulp_error
-from precdiff.machine import BallMachine, RealArray
+from precdiff.machine import BallMachine, RealArray, Tensor
 from precdiff.machine.realarray import FINITE
 from precdiff.trace import Step, evaluate
 
@@ -45,7 +46,15 @@ def evaluated_steps(judgement: Judgement, digits: int = 20) -> list[EvaluatedSte
     """Every step of a scalar trace; the exact values are shown from balls, whose digits all count."""
     machine = BallMachine(_DIGITS_BITS)
     balls = evaluate(judgement.trace, machine)
-    return [_row(judgement, step, decimal(machine.reals(balls[step.id]), digits)) for step in judgement.trace.steps]
+    return [_row(judgement, step, _exact(machine, balls[step.id], digits)) for step in judgement.trace.steps]
+
+
+def _exact(machine: BallMachine, ball: Tensor, digits: int) -> str:
+    """The exact value as a decimal, where fp64 is too small for it from the ball itself."""
+    found, number = machine.reals(ball), ball.planes[0][()]
+    if found.kind != FINITE and isinstance(number, flint.arb) and number.is_finite():
+        return str(number.str(digits, radius=False))
+    return decimal(found, digits)
 
 
 def _row(judgement: Judgement, step: Step, exact: str) -> EvaluatedStep:

@@ -65,14 +65,16 @@ def answerable(line: str, number: int) -> Mapping[str, Any]:
     return row if isinstance(row, dict) else {"id": number, "error": f"line {number} is no row: {line.strip()[:80]}"}
 
 
-def answer(row: Mapping[str, Any], fault_bits: Mapping[str, float] = FAULT_BITS) -> dict[str, Any]:
+def answer(
+    row: Mapping[str, Any], fault_bits: Mapping[str, float] = FAULT_BITS, max_iterations: int = MAX_ITERATIONS
+) -> dict[str, Any]:
     """The answer to one row; what cannot be answered has `error` in place of the numbers."""
     kept = {key: row.get(key) for key in ("id", "fmt", "mode")}
     if "error" in row:
         return {**kept, "error": row["error"]}
     try:
         _check(row)
-        return {**kept, **_answered(row, fault_bits)}
+        return {**kept, **_answered(row, fault_bits, max_iterations)}
     except PrecDiffError as error:
         return {**kept, "error": str(error)}
     except Exception as error:  # noqa: BLE001 - a defect at one row must not cost the others their answer
@@ -85,10 +87,10 @@ def _check(row: Mapping[str, Any]) -> None:
         raise PrecDiffError(f"row: {wrong[0]} is {row.get(wrong[0])!r}; a row has {', '.join(_FIELDS)}")
 
 
-def _answered(row: Mapping[str, Any], fault_bits: Mapping[str, float]) -> dict[str, Any]:
+def _answered(row: Mapping[str, Any], fault_bits: Mapping[str, float], max_iterations: int) -> dict[str, Any]:
     core, format = parse(row["fpcore"], row["vars"]), get_format(row["fmt"])
     given = inputs(core, row["point"], format)
-    trace = run_kernel(core.kernel, given, format=format, max_iterations=MAX_ITERATIONS).trace
+    trace = run_kernel(core.kernel, given, format=format, max_iterations=max_iterations).trace
     if "out" not in trace.outputs:
         raise PrecDiffError(f"the expression has {len(trace.outputs)} results; allowed is one")
     if trace.outputs["out"] in trace.inputs.values():

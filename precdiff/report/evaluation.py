@@ -17,6 +17,7 @@ from precdiff.formats import Format
 from precdiff.kernels import run_kernel
 from precdiff.kernels.expression import expression_kernel
 from precdiff.kernels.fpcore import NO_INPUT, SUFFIX, read_core
+from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.report.judged import findings_of, judged_report
 from precdiff.report.report import Report
 from precdiff.rounding import Rounding, round_exact
@@ -47,14 +48,20 @@ class Evaluation:
 
 
 def evaluation(
-    expression: str, values: Mapping[str, str | float], format: Format, profile: str | DeviceProfile, settings: Settings
+    expression: str,
+    values: Mapping[str, str | float],
+    format: Format,
+    profile: str | DeviceProfile,
+    settings: Settings,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> Evaluation:
     """Evaluate arithmetic at a point, step by step; inputs are rounded once to `format`."""
     core = read_core(expression) if is_core(expression) else None
     kernel = expression_kernel(expression) if core is None else core.kernel
     names = core.parameters if core else {}
     inputs = {names.get(n, n): np.asarray(entered(n, v, format), format.carrier) for n, v in values.items()}
-    made = run_kernel(kernel, inputs or {NO_INPUT: np.zeros((), format.carrier)}, profile=profile, format=format)
+    entering = inputs or {NO_INPUT: np.zeros((), format.carrier)}
+    made = run_kernel(kernel, entering, profile=profile, format=format, max_iterations=max_iterations)
     if core is not None:
         core.place(made.trace)
     judgement = Judgement(made.trace, kernel, settings)

@@ -4,6 +4,7 @@ import json
 import re
 import socket
 
+import mpmath
 import numpy as np
 import pytest
 import waitress
@@ -221,3 +222,25 @@ def test_an_fpcore_file_is_evaluated(document, folder):
     made = document("eval", "root.fpcore", "a=2")
     assert made["code"] == 0 and made["steps"][-1]["op"] == "decide"
     assert made["report"]["tensors"][-1]["source"].startswith("root.fpcore:")
+
+
+def test_eval_shows_what_is_too_large_for_fp64(document):
+    steps = {row["id"]: row for row in document("eval", "x**9**9", "x=9", "--format", "fp32")["steps"]}
+    with mpmath.workdps(40):
+        assert steps["power#2"]["exact"] == mpmath.nstr(mpmath.mpf(9) ** 9**9, 20)
+    assert steps["power#2"]["value"] == "inf"
+
+
+LOOP = "(FPCore (n) (while (< n 60) ((n n (+ n 1))) n))"
+
+
+def test_eval_ends_loops(precdiff, folder):
+    (folder / "loop.fpcore").write_text(LOOP)
+    row = {"id": "loop", "fpcore": LOOP, "vars": ["n"], "fmt": "fp32", "mode": "RNE", "point": {"n": "0x1p0"}}
+    (folder / "rows.jsonl").write_text(json.dumps(row))
+    assert precdiff("eval", "loop.fpcore", "n=1", "--max-iterations", "59").exit_code == 0
+    refused = precdiff("eval", "loop.fpcore", "n=1", "--max-iterations", "58")
+    assert (refused.exit_code, "after 58 iterations" in refused.stderr) == (2, True)
+    answered = json.loads(precdiff("eval", "--batch", "rows.jsonl", "--max-iterations", "59").stdout)
+    assert answered["got"] == "0x1.e000000000000p+5"
+    assert "after 58" in json.loads(precdiff("eval", "--batch", "rows.jsonl", "--max-iterations", "58").stdout)["error"]
