@@ -39,9 +39,7 @@ def problems_of(
     return [*found, *_structure(attributes, steps, tensors), *_values(tensors, pieces)]
 
 
-def _structure(
-    attributes: Attributes, steps: Sequence[StepRow], tensors: Mapping[str, TensorRow]
-) -> Iterator[Problem]:
+def _structure(attributes: Attributes, steps: Sequence[StepRow], tensors: Mapping[str, TensorRow]) -> Iterator[Problem]:
     seen: set[str] = set()
     waiting = {id for step in steps for _, id in step.outputs}
     for step in steps:
