@@ -6,7 +6,7 @@ They take names or objects, arrays or paths, and give Runs and Reports. Commands
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +106,22 @@ def compare(
     return judged_report(judgement, name, layer, incomplete=reason)
 
 
-def explain(
+def explain(  # noqa: PLR0913 - each says one more thing that is known of `actual`
     actual: Any, expected: Any = None, *, declared: Run | None = None, budget: float | None = None,
-    layer: str | None = None, unrounded: Mapping[str, Any] | None = None, **settings: Any,
+    layer: str | None = None, unrounded: Mapping[str, Any] | None = None, again: Sequence[Any] = (), **settings: Any,
 ) -> Report:  # fmt: skip
     """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem.
 
     `unrounded` maps inputs to the fp64 values they were rounded from: where those account for the error, no step does.
-    With `declared`, a Run, `actual` is what a device gave for its output: what gives its bits is sought.
+    With `declared`, a Run, `actual` is what a device gave for its output: what gives its bits is sought; `again` are
+    its outputs when it ran again on the same inputs.
     """
     chosen = _settings(settings)
+    if again and declared is None:
+        raise PrecDiffError("again goes with declared, the run whose output `actual` and `again` are")
     if declared is not None:
         _one_side(expected)
-        return bare_explained(actual, declared, chosen, layer, budget)
+        return bare_explained(actual, declared, chosen, layer, budget, again)
     if expected is not None:
         report = values_report(actual, expected, chosen, layer)
         return dataclasses.replace(report, findings=tuple(expectation_findings(actual, expected)))

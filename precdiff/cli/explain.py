@@ -22,6 +22,7 @@ _TEXTS, _WIDTH = 4, 150
 @subcommand
 @judging_options
 @click.option("--evidence", is_flag=True, help="Show every step's errors, share, condition, margins and grid.")
+@click.option("--again", multiple=True, metavar="FILE", help="The device's output of the same run repeated.")
 @click.option("--budget", type=LIMIT, metavar="SECONDS", help="Stop looking for proofs after it.")
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,

@@ -24,6 +24,13 @@ def judged(
 ) -> Report:
     """The report of `judge`, api.compare or api.explain, on what the words stand for."""
     how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
+    again = options.pop("again", ())
+    if again and kernel is None:
+        raise PrecDiffError("--again: allowed with --kernel; ACTUAL and these are outputs of the same run of it")
+    if again:
+        from precdiff.generate import read_array
+
+        how["again"] = [read_array(word) for word in again]
     if kernel is not None:
         return _bare_output(judge, actual, expected, kernel, Request(**options), how)
     if Request(**options) != Request():

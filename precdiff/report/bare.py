@@ -7,6 +7,7 @@ departure (diagnose/reproduction.py); what the kernel itself does wrong follows.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from precdiff.diagnose.finding import Finding
 from precdiff.diagnose.judgement import Judgement, Settings
 from precdiff.diagnose.noise import applies, noise_verdict
 from precdiff.diagnose.reproduction import explain_device
+from precdiff.diagnose.rules.nondeterminism import repeated
 from precdiff.errors import NotComparableError
 from precdiff.formats import carrier, format_of, to_bits
 from precdiff.kernels import Run, refuse_masked
@@ -34,9 +36,28 @@ def bare_report(array: Any, declared: Run, settings: Settings, layer: str | None
 
 
 def bare_explained(
+    array: Any, declared: Run, settings: Settings, layer: str | None = None, budget: float | None = None,
+    again: Sequence[Any] = (),
+) -> Report:  # fmt: skip
+    """Judge the array, and say what makes it other than the declared run; `again` are outputs of the same run repeated.
+
+    Where those differ from each other no single departure gives the bits of all, and that comes first.
+    """
+    report = _explained(array, declared, settings, layer, budget)
+    found = _repeated(declared, [array, *again], settings) if again else None
+    return dataclasses.replace(report, findings=(found, *report.findings)) if found else report
+
+
+def _repeated(declared: Run, arrays: Sequence[Any], settings: Settings) -> Finding | None:
+    """The finding of runs that differ among each other."""
+    (id,) = declared.trace.outputs.values()
+    outputs = [with_output(declared, array).trace.values[id] for array in arrays]
+    return repeated(declared.trace, outputs, Judgement(declared.trace, declared.kernel, settings).totals[id].values)
+
+
+def _explained(
     array: Any, declared: Run, settings: Settings, layer: str | None = None, budget: float | None = None
 ) -> Report:
-    """Judge the array, and say what makes it other than the declared run."""
     run, judgement = with_output(declared, array), Judgement(declared.trace, declared.kernel, settings)
     own = findings_of(judgement, budget)
     if not differing(declared, run):

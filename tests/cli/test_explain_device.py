@@ -118,3 +118,20 @@ def test_another_order_and_accumulator_are_named(document, written):
     actual = api.run("softmax", inputs={"x": X}, profile=profile).outputs["out"]
     made = explained(document, written("out.npy", actual))
     assert made["provenance"]["reproduced_by"].startswith("sum_order=") and made["provenance"]["differs_from_emulation"]
+
+
+def test_runs_that_differ_among_each_other(document, written, precdiff):
+    """Three runs of an atomic sum, each in an order of its own: the spread comes first."""
+    values = {"x": RNG.normal(size=(8, 300)).astype(np.float16)}
+    declared = api.run("reduce_sum", inputs=values)
+    orders = [{"kind": "pairwise"}, {"kind": "adjacent-tree"}, {"kind": "sequential"}]
+    runs = [Run(replay(declared.trace, {"sum": Change("order", order)})).outputs["out"] for order in orders]
+    one, other, third = (written(f"run{i}.npy", array) for i, array in enumerate(runs))
+    given = ["--kernel", "reduce_sum", "--input", f"x={written('values.npy', values['x'])}"]
+    finding = document("explain", one, *given, "--again", other, "--again", third)["findings"][0]
+    differing = sum(len({run[i].tobytes() for run in runs}) > 1 for i in range(8))
+    assert (finding["cause"], finding["standing"], finding["elements"]) == ("nondeterminism", "candidate", differing)
+    assert finding["evidence"]["runs"] == 3 and finding["evidence"]["legal_orders"] == 3
+    alike = document("explain", one, *given, "--again", one)
+    assert all(found["cause"] != "nondeterminism" for found in alike["findings"])
+    assert "--again: allowed with --kernel" in precdiff("explain", one, other, "--again", third).stderr
