@@ -1,5 +1,8 @@
 """A user's kernels: functions, files, options, inputs, outputs, and what is said when something is wrong with them."""
 
+import doctest
+import io
+import sys
 import types
 
 import ml_dtypes
@@ -233,6 +236,13 @@ class TestNames:
         """Discovering imports every file, and a file's module takes the place of a function of that name."""
         assert len(tuple(KERNELS)) > 0
         assert [n for n in precdiff.kernels.__all__ if isinstance(getattr(precdiff.kernels, n), types.ModuleType)] == []
+
+    def test_the_example_in_a_docstring_is_no_kernel_of_ours(self):
+        before, doctests = list(KERNELS), doctest.DocTestFinder().find(sys.modules["precdiff.kernels.kernel"])
+        for example in doctests:
+            doctest.DocTestRunner().run(example, out=io.StringIO().write)
+        assert any(example.examples for example in doctests)
+        assert list(KERNELS) == before
 
     def test_limits(self):
         assert (str(ulp(4)), str(backward(2.5))) == ("ulp(4)", "backward(2.5)")
