@@ -34,7 +34,7 @@ from precdiff.ops.integers import (
     shift_left,
     shift_right,
 )
-from precdiff.ops.layout import broadcast_to, concatenate, getitem, reshape, transpose, update
+from precdiff.ops.layout import broadcast_to, concatenate, detach, getitem, reshape, transpose, update
 from precdiff.ops.linear import inv, solve
 from precdiff.ops.logical import logical_and, logical_not, logical_or, logical_xor
 from precdiff.ops.nearest import ceil, clip, round_, sign, trunc
@@ -102,6 +102,7 @@ __all__ = [
     "cumsum",
     "decide",
     "dequantize",
+    "detach",
     "div",
     "eq",
     "erf",

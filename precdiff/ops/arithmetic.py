@@ -81,7 +81,7 @@ neg = Elementwise(
 )  # fmt: skip
 abs_ = Elementwise(
     "abs", host=np.abs, bound=0.0, exact=True, enclose=enclosure.absolute, ball=abs, mp=lambda m, x: abs(x),
-    allowance=0.0, vjp=lambda g, out, x: (_where_less(x, 0.0, -g, g),),
+    allowance=0.0, vjp=lambda g, out, x: (_where_less(x, 0.0, -g, _where_less(0.0, x, g, 0.0 * g)),),
 )  # fmt: skip
 minimum = Elementwise(
     "minimum", host=_minimum, bound=0.0, exact=True, enclose=enclosure.exact_monotone(_minimum),

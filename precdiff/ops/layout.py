@@ -72,6 +72,7 @@ broadcast_row: Layout = Layout(
     "broadcast_to", move=lambda x, shape: np.broadcast_to(x, tuple(shape)).copy(),
     vjp=lambda g, out, x, shape: (g,),
 )  # fmt: skip
+detach_row: Layout = Layout("detach", move=lambda x: x.copy())
 concatenate_row: Layout = Layout(
     "concatenate", move=lambda *xs, axis=0: np.concatenate(xs, axis=axis),
     vjp=lambda g, out, *xs, axis=0: _split_back(g, axis, xs),
@@ -101,6 +102,11 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     """x repeated to `shape` by numpy's rules."""
     return broadcast_row(x, shape=[int(n) for n in shape])
+
+
+def detach(x: Any) -> Any:
+    """x as a constant: no derivative passes. For what a formula does not depend on, as softmax on its shift."""
+    return detach_row(x)
 
 
 def concatenate(tensors: Sequence[Any], axis: int = 0) -> Any:

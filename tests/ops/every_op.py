@@ -114,6 +114,7 @@ CASES = {
     "reshape": Case(((4, 6),), lambda x: x.reshape(3, 8)),
     "transpose": Case(((4, 6),), lambda x: x.transpose()),
     "broadcast_to": Case(((1, 6),), lambda x: ops.broadcast_to(x, (3, 6))),
+    "detach": Case(((4, 6),), ops.detach),
     "concatenate": Case(((4, 6), (2, 6)), lambda x, y: ops.concatenate([x, y], axis=0)),
     "unfold": Case(((1, 2, 4, 4),), lambda x: unfold_row(x, window=[2, 2], stride=[1, 1])),
     "decide": Case(((1,),), lambda x: -x if ops.decide((x < 0.0) | (x >= 0.0)) else x),
