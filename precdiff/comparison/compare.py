@@ -21,6 +21,7 @@ from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import check_shapes
 from precdiff.comparison.result import Errors, ReferenceInfo, TensorComparison, Verdict
 from precdiff.comparison.standard import Judgement, Limits, Standard, get_standard
+from precdiff.comparison.whole import Counts, Decision, Share, Whole
 from precdiff.comparison.worst import WorstElements
 from precdiff.errors import NotComparableError
 from precdiff.formats import Array, Format, get_format, to_bits
@@ -69,9 +70,13 @@ def compare_tensor(
     wanted = expected if isinstance(expected, Expected) else Expected.array(np.asarray(expected), format)
     check_shapes(identity.name or identity.id or "tensor", actual.shape, wanted.shape)
     limits = limits or Limits()
-    if limits.role != identity.role:
-        limits = replace(limits, role=identity.role)
-    return _Comparison(actual, wanted, format, get_standard(standard), limits).run(identity)
+    limits = replace(limits, role=identity.role, op=limits.op or identity.op)
+    chosen = get_standard(standard)
+    if chosen.floats_only and not format.is_float:
+        chosen = get_standard("bitwise")
+    if limits.peer is not None:
+        check_shapes(f"the peer of {identity.name or 'tensor'}", limits.peer.shape, wanted.shape)
+    return _Comparison(actual, wanted, format, chosen, limits).run(identity)
 
 
 class _Comparison:
@@ -80,6 +85,7 @@ class _Comparison:
     def __init__(self, actual: Array, expected: Expected, format: Format, standard: Standard, limits: Limits) -> None:
         self._actual, self._expected, self._format = actual, expected, format
         self._standard, self._limits = standard, limits
+        self._whole = self._gathered()
         self._metrics = [make(format) for _, make in METRICS.items()]
         self._worst = WorstElements(actual.shape)
         self._failing = np.zeros(actual.size, bool)
@@ -87,6 +93,12 @@ class _Comparison:
         self._excused_ulp = self._needed = self._radius = 0.0
         self._factor = False
         self._hash = hashlib.sha256()
+
+    def _gathered(self) -> Whole:
+        """What decides: the standard's own figures, or the share of elements beyond the limit, none if not stated."""
+        if self._standard.whole is not None:
+            return self._standard.whole(self._limits, self._format, self._actual.shape)
+        return Share(self._limits.allow_fraction or 0.0, self._standard.rule(self._limits, self._format))
 
     def run(self, identity: Identity) -> Compared:
         """Go through the chunks and say what was found."""
@@ -97,15 +109,23 @@ class _Comparison:
         return Compared(self._row(identity), self._failing.reshape(self._actual.shape))
 
     def _chunks(self) -> Iterator[Elements]:
-        rows = Rows.of(self._actual, self._expected)
+        rows, peer = Rows.of(self._actual, self._expected), self._limits.peer
+        peers = None if peer is None else Rows.of(peer, self._expected)
         representable = self._expected.format is self._format
         for start in range(0, self._actual.size, CHUNK):
             chunk = slice(start, min(start + CHUNK, self._actual.size))
-            yield Elements(rows, chunk, self._format, self._limits.conventions, representable)
+            made = [
+                Elements(one, chunk, self._format, self._limits.conventions, representable)
+                for one in (rows, peers)
+                if one is not None
+            ]
+            made[0].peer = made[1] if peers is not None else None
+            yield made[0]
 
     def _judge(self, elements: Elements) -> None:
         judgement = self._standard.judge(elements, self._limits.at(elements.chunk, self._actual.shape))
         judgement = _special(elements, judgement)
+        self._whole.add(elements)
         self._count(elements, judgement)
         self._worst.add(elements, _ranks(elements, judgement))
         self._failing[elements.chunk] = judgement.over
@@ -130,34 +150,44 @@ class _Comparison:
     def _row(self, identity: Identity) -> TensorComparison:
         found: dict[str, Any] = {name: value for metric in self._metrics for name, value in metric.results().items()}
         own = {field.name: found.pop(field.name) for field in fields(TensorComparison) if field.name in found}
+        decision = self._decision()
+        verdict = self._verdict(decision, own["nonfinite"].mismatched)
+        if decision.of_tensor and verdict == "pass":
+            self._failing[:] = False
         over = int(np.count_nonzero(self._failing))
-        undecided = self._undecided
         return TensorComparison(
             **{**vars(identity), **own, "sha256": identity.sha256 or self._hash.hexdigest()},
             format=self._format.name,
             shape=tuple(self._actual.shape),
-            verdict=self._verdict(over, own["nonfinite"].mismatched),
-            rule=self._standard.rule(self._limits, self._format),
+            verdict=verdict,
+            rule=decision.rule,
             compared=self._compared,
             excused=self._excused,
             over_limit=over,
             errors=Errors(**{self._expected.measures: own["max_ulp"]}) if self._expected.measures else Errors(),
             worst=self._worst.rows(),
             reference=self._reference(),
-            extra={**found, "undecided": undecided, **self._notes(over + undecided)},
+            extra={**found, "undecided": self._undecided, **self._notes(over + self._undecided, decision)},
         )
 
-    def _verdict(self, over: int, mismatched: int) -> Verdict:
-        allowed = int(self._limits.allow_fraction * self._compared)
-        if mismatched or over > allowed:
-            return "fail"
-        if over + self._undecided > allowed:
-            return "undecided"
+    def _decision(self) -> Decision:
+        """What the standard says of all chunks; its rule alone where nothing was compared."""
+        if not self._compared:
+            return Decision("undecided" if self._undecided else "pass", self._standard.rule(self._limits, self._format))
+        over = int(np.count_nonzero(self._failing))
+        return self._whole.decide(Counts(self._compared, over, self._undecided))
+
+    def _verdict(self, decision: Decision, mismatched: int) -> Verdict:
+        if mismatched or decision.outcome != "pass":
+            return "fail" if mismatched else decision.outcome
         return "pass" if self._compared > self._nan_pairs else "not_compared"
 
-    def _notes(self, beyond: int) -> dict[str, float]:
+    def _notes(self, beyond: int, decision: Decision) -> dict[str, float]:
         notes = {"excused_max_ulp": self._excused_ulp} if self._excused else {}
         notes |= {"nan_pairs": self._nan_pairs} if self._nan_pairs else {}
+        notes |= {"warning": 1} if decision.warning else {}
+        if decision.of_tensor:
+            return notes | ({} if decision.outcome == "pass" else {"needed_factor": decision.factor})
         if beyond:
             notes["needed_factor" if self._factor else "needed_limit"] = self._needed
         return notes

@@ -63,6 +63,8 @@ class Elements:
 
     def __init__(self, rows: Rows, chunk: slice, format: Format, conventions: Conventions, representable: bool) -> None:
         self.chunk, self.format, self._conventions = chunk, format, conventions
+        #: the same chunk of what a peer gave, against the same expected values; None where there is no peer
+        self.peer: Elements | None = None
         #: whether every expected value is one of the format's own, so that rounding it costs nothing
         self.representable = representable
         self.actual = np.atleast_1d(rows.actual[chunk])

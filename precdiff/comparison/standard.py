@@ -1,25 +1,29 @@
 """Standards: rules that give a verdict, and the data they judge by.
 
-A standard looks at a chunk of elements and at its limits - bounds, radii and kernel limits reach it as data - and
-says which elements are beyond the limit, which would change sides within the reference's radius, and which were let
-off. What holds under every standard (mismatched non-finite values fail, NaN against NaN agrees) is in
+A standard looks at a chunk of elements and at its limits - bounds, radii, kernel limits and a peer's output reach it as
+data - and says which elements are beyond the limit, which would change sides within the reference's radius, and which
+were let off. One whose rule is about the whole tensor also gathers figures and decides when all chunks went by
+(whole.py). What holds under every standard (mismatched non-finite values fail, NaN against NaN agrees) is in
 compare.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from precdiff.comparison.elements import Conventions, Elements
 from precdiff.comparison.expected import Flat
-from precdiff.errors import PrecDiffError
+from precdiff.comparison.whole import Whole
+from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import Array, Format
 from precdiff.registry import Registry
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,21 @@ class Limits:
     zero_atol: float = 0.0
     atol: float | None = None
     rtol: float | None = None
-    #: share of the compared elements that may be beyond the limit (mismatched non-finite values never are)
-    allow_fraction: float = 0.0
+    #: share of the compared elements that may be beyond the limit (mismatched non-finite values never may); None: the
+    #: standard's own
+    allow_fraction: float | None = None
     #: standard `bound`: largest error of each element, a number or an array of the tensor's shape
     bound: Array | float | None = None
     bound_unit: Literal["ulp", "absolute"] = "ulp"
     #: standard `backward`: largest error as a share of the sum of |terms|, and those sums, one an element
     backward: float | None = None
     terms: Array | None = None
+    #: the function computed, by which per-function limits are chosen: a name of ops/, or the table's own
+    op: str = ""
+    #: what a peer gave in place of the actual values, in the same format and shape
+    peer: Array | None = None
+    #: whether the first axis counts runs of one case on inputs of different seeds
+    runs: bool = False
     #: how non-finite values are read
     conventions: Conventions = field(default_factory=Conventions)
 
@@ -62,6 +73,11 @@ class Judgement:
     limit: Array | float
     excused: Array | None = None
 
+    @classmethod
+    def of(cls, over: Array, error: Array, limit: Array | float) -> Judgement:
+        """Where nothing is left open."""
+        return cls(over, np.zeros(over.shape, bool), error, limit)
+
     def excuse(self, excused: Array) -> Judgement:
         """Let off those elements beyond the limit (or undecided) that `excused` names."""
         off = excused & (self.over | self.maybe)
@@ -69,12 +85,27 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class Account:
+    """What a standard is for people: its rule in a line, its numbers, where they are published, what it cannot see."""
+
+    asks: str = ""
+    numbers: str = ""
+    source: str = ""
+    blind: str = ""
+
+
+@dataclass(frozen=True)
 class Standard:
-    """A rule as a value: its wording, and its judgement over a chunk."""
+    """A rule as a value: its wording, its judgement over a chunk, and what it decides by when all chunks went by."""
 
     name: str
     rule: Callable[[Limits, Format], str]
     judge: Callable[[Elements, Limits], Judgement]
+    account: Account = field(default_factory=Account)
+    #: makes what gathers the figures of one tensor; None: the share of elements beyond the limit decides
+    whole: Callable[[Limits, Format, tuple[int, ...]], Whole] | None = None
+    #: whether integers and bool are judged by `bitwise` in its place, as the numbers are about floats
+    floats_only: bool = False
 
 
 STANDARDS: Registry[Standard] = Registry("standard", "precdiff.comparison.standards")
@@ -105,6 +136,16 @@ def decide(error: Array, limit: Array | float, slack: Array | float) -> Judgemen
         over = error - slack > limit
         within = error + slack <= limit
     return Judgement(over, ~(over | within), error + slack, limit)
+
+
+def numbers_for(table: Mapping[str, T], format: Format, standard: str) -> T:
+    """Return a standard's row for a format; there is none for formats its source does not name."""
+    if format.name not in table:
+        raise NotComparableError(
+            f"standard {standard!r} has no numbers for {format}; its source names {', '.join(table)}. Choose another "
+            "standard, such as ulp"
+        )
+    return table[format.name]
 
 
 def required(value: Array | float | None, name: str, standard: str) -> Array | float:
