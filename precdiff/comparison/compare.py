@@ -21,9 +21,9 @@ from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import check_shapes
 from precdiff.comparison.result import Errors, ReferenceInfo, TensorComparison, Verdict
 from precdiff.comparison.standard import Judgement, Limits, Standard, get_standard
-from precdiff.comparison.whole import Counts, Decision, Share, Whole
+from precdiff.comparison.whole import Counts, Decision, Share, Silent, Whole
 from precdiff.comparison.worst import WorstElements
-from precdiff.errors import NotComparableError
+from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import Array, Format, get_format, to_bits
 
 
@@ -69,14 +69,38 @@ def compare_tensor(
     actual = np.asarray(actual)
     wanted = expected if isinstance(expected, Expected) else Expected.array(np.asarray(expected), format)
     check_shapes(identity.name or identity.id or "tensor", actual.shape, wanted.shape)
-    limits = limits or Limits()
-    limits = replace(limits, role=identity.role, op=limits.op or identity.op)
-    chosen = get_standard(standard)
-    if chosen.floats_only and not format.is_float:
-        chosen = get_standard("bitwise")
+    chosen = _fitting(get_standard(standard), format)
+    limits = _completed(limits or Limits(), identity, chosen)
     if limits.peer is not None:
         check_shapes(f"the peer of {identity.name or 'tensor'}", limits.peer.shape, wanted.shape)
+    reason = chosen.silent(limits, format) if chosen.silent is not None else ""
+    chosen = _silent(reason) if reason else chosen
     return _Comparison(actual, wanted, format, chosen, limits).run(identity)
+
+
+def _fitting(standard: Standard, format: Format) -> Standard:
+    return get_standard("bitwise") if standard.floats_only and not format.is_float else standard
+
+
+def _completed(limits: Limits, identity: Identity, standard: Standard) -> Limits:
+    """The limits with what the tensor and the standard say; tolerances beside published numbers are an error."""
+    given = [name for name in ("rtol", "atol") if standard.published and getattr(limits, name) is not None]
+    if given or (standard.published and limits.zero_atol):
+        names = " and ".join(given or ["zero_atol"])
+        raise PrecDiffError(
+            f"{names}: standard {standard.name!r} has its own published numbers; tolerances go with allclose and ulp"
+        )
+    conventions = replace(limits.conventions, equal_nan=limits.conventions.equal_nan and not standard.nan_differs)
+    return replace(limits, role=identity.role, op=limits.op or identity.op, conventions=conventions)
+
+
+def _silent(reason: str) -> Standard:
+    """What stands for a standard with nothing to say."""
+
+    def judge(elements: Elements, limits: Limits) -> Judgement:
+        return Judgement.of(np.zeros(len(elements), bool), elements.distance, np.inf)
+
+    return Standard("silent", lambda limits, format: reason, judge, whole=lambda *given: Silent(reason))
 
 
 class _Comparison:
@@ -152,7 +176,7 @@ class _Comparison:
         own = {field.name: found.pop(field.name) for field in fields(TensorComparison) if field.name in found}
         decision = self._decision()
         verdict = self._verdict(decision, own["nonfinite"].mismatched)
-        if decision.of_tensor and verdict == "pass":
+        if verdict == "not_compared" or (decision.of_tensor and verdict == "pass"):
             self._failing[:] = False
         over = int(np.count_nonzero(self._failing))
         return TensorComparison(
@@ -178,6 +202,8 @@ class _Comparison:
         return self._whole.decide(Counts(self._compared, over, self._undecided))
 
     def _verdict(self, decision: Decision, mismatched: int) -> Verdict:
+        if decision.outcome == "not_compared":
+            return "not_compared"
         if mismatched or decision.outcome != "pass":
             return "fail" if mismatched else decision.outcome
         return "pass" if self._compared > self._nan_pairs else "not_compared"
@@ -258,4 +284,6 @@ def require_compared(rows: Iterable[TensorComparison]) -> None:
 
 
 def _nothing(row: TensorComparison) -> str:
+    if row.compared > row.extra.get("nan_pairs", 0):
+        return f"has no limit ({row.rule})"
     return "holds nothing but NaN, as expected" if row.compared else "holds no elements"

@@ -9,6 +9,7 @@ compare.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -106,6 +107,12 @@ class Standard:
     whole: Callable[[Limits, Format, tuple[int, ...]], Whole] | None = None
     #: whether integers and bool are judged by `bitwise` in its place, as the numbers are about floats
     floats_only: bool = False
+    #: whether its numbers are published ones, so that the caller has no tolerances to give
+    published: bool = False
+    #: whether NaN where NaN is expected is a difference
+    nan_differs: bool = False
+    #: why it has nothing to say about a tensor, which then is not compared; empty where it has
+    silent: Callable[[Limits, Format], str] | None = None
 
 
 STANDARDS: Registry[Standard] = Registry("standard", "precdiff.comparison.standards")
@@ -136,6 +143,22 @@ def decide(error: Array, limit: Array | float, slack: Array | float) -> Judgemen
         over = error - slack > limit
         within = error + slack <= limit
     return Judgement(over, ~(over | within), error + slack, limit)
+
+
+def near(elements: Elements, atol: float, rtol: float) -> Judgement:
+    """Judge |a - r| <= atol + rtol |r|."""
+    radius = 0.0 if elements.radius is None else elements.radius
+    return decide(np.abs(elements.error), atol + rtol * np.abs(elements.truth), radius * (1.0 + rtol))
+
+
+def stated(number: float) -> str:
+    """A limit as its source writes it: powers of two as such.
+
+    >>> stated(2.0**-9), stated(0.001)
+    ('2^-9', '0.001')
+    """
+    mantissa, exponent = math.frexp(number)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and number < 0.25 else f"{number:.6g}"
 
 
 def numbers_for(table: Mapping[str, T], format: Format, standard: str) -> T:

@@ -36,7 +36,7 @@ class Counts(NamedTuple):
 class Decision:
     """The outcome, the rule that decided in words, and by what factor its limits would have to grow to let it pass."""
 
-    outcome: Outcome
+    outcome: Outcome | Literal["not_compared"]
     rule: str
     factor: float = math.inf
     #: whether the source's own verdict is a warning, which is no failure
@@ -133,6 +133,20 @@ class Share:
         return Decision(span.within(self._allowed, self._strict), self._rule)
 
 
+class Silent:
+    """Nothing: why the tensor is not compared."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def add(self, elements: Elements) -> None:
+        """Nothing to keep."""
+
+    def decide(self, counts: Counts) -> Decision:
+        """Not compared."""
+        return Decision("not_compared", self._reason)
+
+
 class Worst:
     """The largest of a figure."""
 
@@ -186,6 +200,48 @@ class Below:
     def span(self) -> Span:
         """The share; all of nothing."""
         return Span(self._sure / self._count, self._possible / self._count) if self._count else Span(1.0, 1.0)
+
+
+class Beyond:
+    """The share of elements whose figure is beyond their own limit, and how many that are."""
+
+    def __init__(self) -> None:
+        self.sure = self.possible = self._count = 0
+
+    def add(self, low: Array, high: Array, least: Array | float, most: Array | float) -> None:
+        """Take an array of it into account; the limits too are known from `least` to `most`."""
+        self.sure += int(np.count_nonzero(low > most))
+        self.possible += int(np.count_nonzero(high > least))
+        self._count += low.size
+
+    def share(self) -> Span:
+        """The share; 0 of nothing."""
+        count = max(self._count, 1)
+        return Span(self.sure / count, self.possible / count)
+
+    def count(self) -> Span:
+        """How many."""
+        return Span(self.sure, self.possible)
+
+
+class Energy:
+    """The sum of squares of a figure, as a binary logarithm (fp64's range is too narrow for squares)."""
+
+    def __init__(self) -> None:
+        self._low, self._high = ScaledSum(), ScaledSum()
+        self._unknown = False
+
+    def add(self, low: Array, high: Array) -> None:
+        """Take an array of it into account."""
+        finite = np.isfinite(high)
+        self._unknown |= not finite.all()
+        self._low.add(low, low)
+        known = np.where(finite, high, 0.0)
+        self._high.add(known, known)
+
+    def log2(self) -> Span:
+        """The logarithm; -inf of nothing."""
+        return Span(self._low.log2(), math.inf if self._unknown else self._high.log2())
 
 
 class Angle:

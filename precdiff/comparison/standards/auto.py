@@ -7,7 +7,7 @@ tensor with a bound: its op's own. Nothing known: ulp, 4 ULP.
 from __future__ import annotations
 
 from precdiff.comparison.elements import Elements
-from precdiff.comparison.standard import STANDARDS, Judgement, Limits, Standard
+from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard
 from precdiff.formats import Format
 
 
@@ -36,4 +36,10 @@ def judge(elements: Elements, limits: Limits) -> Judgement:
     return choose(limits, elements.format).judge(elements, limits)
 
 
-STANDARDS.add("auto", Standard("auto", rule, judge))
+ACCOUNT = Account(
+    "what fits the tensor: integers bitwise, a step its op's bound, an output its kernel's limit, else ulp",
+    "the bound or limit that is known; 4 ULP where none is",
+    "docs/definitions.md: steps and outputs, two questions",
+    "an output without a kernel's limit is held to 4 ULP whatever the computation; cancellation in the data counts",
+)
+STANDARDS.add("auto", Standard("auto", rule, judge, ACCOUNT))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from precdiff.comparison.elements import Elements
-from precdiff.comparison.standard import STANDARDS, Judgement, Limits, Standard, decide, required
+from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard, decide, required
 from precdiff.formats import Format
 
 
@@ -28,4 +28,10 @@ def judge(elements: Elements, limits: Limits) -> Judgement:
     return decide(np.abs(elements.error), allowed, 0.0 if elements.radius is None else elements.radius)
 
 
-STANDARDS.add("backward", Standard("backward", rule, judge))
+ACCOUNT = Account(
+    "error at most a share of the sum of |terms|, apart from rounding the result",
+    "the kernel's backward(n): n unit roundoffs",
+    "Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.5",
+    "a result that cancels may have no correct digit and pass: that is the data's doing",
+)
+STANDARDS.add("backward", Standard("backward", rule, judge, ACCOUNT))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from precdiff.comparison.elements import Elements
-from precdiff.comparison.standard import STANDARDS, Judgement, Limits, Standard
+from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard
 from precdiff.formats import Array, Format
 
 
@@ -38,4 +38,10 @@ def _differs(elements: Elements) -> Array:
     return different | (zeros & (np.signbit(elements.value) != np.signbit(nearest)))
 
 
-STANDARDS.add("bitwise", Standard("bitwise", rule, judge))
+ACCOUNT = Account(
+    "the expected value rounded once, bit for bit; NaN where NaN is expected",
+    "0 beyond rounding once",
+    "IEEE 754-2019, roundTiesToEven",
+    "nothing in the values; it fails every other order of summation, which is no fault",
+)
+STANDARDS.add("bitwise", Standard("bitwise", rule, judge, ACCOUNT))

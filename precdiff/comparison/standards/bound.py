@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from precdiff.comparison.elements import Elements
-from precdiff.comparison.standard import STANDARDS, Judgement, Limits, Standard, decide, required
+from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard, decide, required
 from precdiff.formats import Format
 
 
@@ -30,4 +30,10 @@ def judge(elements: Elements, limits: Limits) -> Judgement:
     return decide(np.abs(elements.error), bound, 0.0 if elements.radius is None else elements.radius)
 
 
-STANDARDS.add("bound", Standard("bound", rule, judge))
+ACCOUNT = Account(
+    "every element of a step within its op's own bound, given as data",
+    "1/2 ULP for what is rounded correctly, a profile's for its approximations, gamma_n u for sums",
+    "docs/definitions.md: a-priori bounds",
+    "faults smaller than the bound, which for long sums is wide",
+)
+STANDARDS.add("bound", Standard("bound", rule, judge, ACCOUNT))

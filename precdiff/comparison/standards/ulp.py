@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from precdiff.comparison.elements import Elements
-from precdiff.comparison.standard import STANDARDS, Judgement, Limits, Standard, decide
+from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard, decide
 from precdiff.formats import Array, Format
 
 #: ULP, where neither the caller nor the kernel states a limit (DESIGN 4)
@@ -49,4 +49,10 @@ def _excusable(elements: Elements, limits: Limits) -> Array:
     return near_zero | (error <= (limits.atol or 0.0) + (limits.rtol or 0.0) * size)
 
 
-STANDARDS.add("ulp", Standard("ulp", rule, judge))
+ACCOUNT = Account(
+    "every element within --max-ulp ULP of the expected value",
+    "--max-ulp; 4 without one",
+    "ULP as JAX documents it (docs/accuracy.md): the exponent not below the smallest normal",
+    "near an expected 0 correct sums are far off in ULP (--zero-atol, counted as excused)",
+)
+STANDARDS.add("ulp", Standard("ulp", rule, judge, ACCOUNT))
