@@ -14,8 +14,9 @@ import numpy as np
 
 from precdiff import formats, rounding
 from precdiff.device import DeviceProfile
-from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.judgement import Judgement
 from precdiff.diagnose.rules.input_quantisation import quantised
+from precdiff.diagnose.settings import Settings
 from precdiff.diagnose.survey import StepEvidence
 from precdiff.diagnose.survey import survey as _survey
 from precdiff.dump import Dump, DumpWriter
@@ -28,7 +29,7 @@ from precdiff.report.bare import bare_explained, bare_report
 from precdiff.report.evaluation import Evaluation, evaluation
 from precdiff.report.judged import expectation_findings, findings_of, judged_report, versions
 from precdiff.report.report import Report
-from precdiff.report.sources import incomplete, opened, traced
+from precdiff.report.sources import incomplete, opened, peers, traced
 from precdiff.report.values import values_report
 from precdiff.trace import Change, Region, Trace
 from precdiff.trace import replay as _replay
@@ -89,8 +90,9 @@ def compare(
 ) -> Report:
     """Judge `actual`: a Run or dump against the certified reference, or against `expected` (Run, dump, arrays).
 
-    Settings: `standard` auto | ulp | allclose | bitwise, `max_ulp`, `rtol`, `atol`, `zero_atol`, `backend` auto |
-    mpmath. `layer` is a glob on layer names. With `declared`, a Run, `actual` is what a device gave for its output.
+    Settings: `standard` (`precdiff list standards`), `max_ulp`, `rtol`, `atol`, `zero_atol`, `allow_fraction`, `op`,
+    `peer` (what a peer gave in place of `actual`), `runs`, `backend` auto | mpmath. `layer` is a glob on layer names.
+    With `declared`, a Run, `actual` is what a device gave for its output.
 
     >>> import numpy as np
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp
@@ -217,8 +219,9 @@ def _one_side(expected: Any) -> None:
 
 
 def _settings(given: Mapping[str, Any]) -> Settings:
-    known = [field.name for field in dataclasses.fields(Settings)]
+    known = {"peer", *(field.name for field in dataclasses.fields(Settings))} - {"peers"}
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        raise UnknownNameError("setting", unknown, [*known, "layer"])
-    return Settings(**given)
+        raise UnknownNameError("setting", unknown, [*sorted(known), "layer"])
+    own = {name: value for name, value in given.items() if name != "peer"}
+    return Settings(**own, peers=peers(given["peer"]) if given.get("peer") is not None else {})

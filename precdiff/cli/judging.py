@@ -16,7 +16,7 @@ from precdiff.errors import FileError, NotComparableError, PrecDiffError
 if TYPE_CHECKING:
     from precdiff.report import Report
 
-_JUDGING = ("standard", "max_ulp", "rtol", "atol", "zero_atol", "layer", "backend")
+_JUDGING = ("standard", "max_ulp", "rtol", "atol", "zero_atol", "op", "runs", "layer", "backend")
 
 
 def judged(
@@ -24,7 +24,8 @@ def judged(
 ) -> Report:
     """The report of `judge`, api.compare or api.explain, on what the words stand for."""
     how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
-    again = options.pop("again", ())
+    again, peer = options.pop("again", ()), options.pop("peer", None)
+    how |= {} if peer is None else {"peer": _side(peer)}
     if again and kernel is None:
         raise PrecDiffError("--again: allowed with --kernel; ACTUAL and these are outputs of the same run of it")
     if again:

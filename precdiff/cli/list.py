@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import click
 
@@ -13,15 +14,31 @@ from precdiff.cli.options import subcommand
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import UnknownNameError
 
-Row = tuple[str, str]
+
+class Row(NamedTuple):
+    """A name, its line, and facts beyond it; `below` is a second line for people."""
+
+    name: str
+    line: str
+    below: str = ""
+    facts: Mapping[str, str] = {}
 
 
 def _registry(module: str, name: str, line: Callable[[Any], str]) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
         entries = getattr(importlib.import_module(module), name)
-        return ((key, line(entry)) for key, entry in entries.items())
+        return (Row(key, line(entry)) for key, entry in entries.items())
 
     return rows
+
+
+def _standards() -> Iterator[Row]:
+    from precdiff.comparison import STANDARDS
+
+    for name, standard in sorted(STANDARDS.items()):
+        account = standard.account
+        below = f"does not see: {account.blind} [{account.source}]"
+        yield Row(name, f"{account.asks}: {account.numbers}", below, dataclasses.asdict(account))
 
 
 def _first_line(entry: Any) -> str:
@@ -51,7 +68,7 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
     "fields": _registry("precdiff.device.fields", "FIELDS", lambda entry: f"{entry.holds}: {entry.allowed()}"),
     "orders": _registry("precdiff.device.orders", "ORDERS", _first_line),
     "formats": _registry("precdiff.formats", "FORMATS", _format),
-    "standards": _registry("precdiff.comparison", "STANDARDS", lambda entry: _module_line(entry.judge)),
+    "standards": _standards,
     "causes": _registry("precdiff.diagnose", "RULES", lambda entry: entry.definition),
     "readers": _registry("precdiff.dump", "READERS", _module_line),
     "ops": _registry("precdiff.ops", "OPS", lambda entry: type(entry).__name__.lower()),
@@ -69,9 +86,12 @@ def command(terminal: Terminal, kind: str) -> int:
     """
     if kind and kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    rows = list(KINDS[kind]()) if kind else [(name, f"{len(list(rows()))}") for name, rows in KINDS.items()]
-    width = max((len(name) for name, _ in rows), default=0)
-    for name, line in rows:
-        terminal.say(f"{name.ljust(width)}  {line}".rstrip())
-    terminal.document({"schema": "precdiff.list/1", "kind": kind, "entries": [{"name": n, "line": t} for n, t in rows]})
+    rows = list(KINDS[kind]()) if kind else [Row(name, f"{len(list(rows()))}") for name, rows in KINDS.items()]
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        terminal.say(f"{row.name.ljust(width)}  {row.line}".rstrip())
+        if row.below:
+            terminal.say(f"{' ' * width}  {row.below}")
+    entries = [{"name": row.name, "line": row.line, **row.facts} for row in rows]
+    terminal.document({"schema": "precdiff.list/1", "kind": kind, "entries": entries})
     return 0

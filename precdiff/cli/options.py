@@ -153,10 +153,15 @@ def iterations_option(function: F) -> F:
 
 def kernel_options(function: F) -> F:
     """What running a kernel takes, beside its name."""
+    line = "Round all inputs to it; SPECs without it are fp16."
+    return stack(click.option("--format", "format", metavar="NAME", help=line), run_options)(function)
+
+
+def run_options(function: F) -> F:
+    """The same without the inputs' format."""
     inputs = "FILE.npy, FILE:FORMAT:SHAPE, a number, or a SPEC as in 'x=uniform(0.1,10,shape=(4096,))'."
     seed = click.IntRange(min=0)
     return stack(
-        click.option("--format", "format", metavar="NAME", help="Round all inputs to it; SPECs without it are fp16."),
         profile_options,
         many("--set", "settings", "OPTION=VALUE", "An option of the kernel."),
         many("--input", "inputs", "NAME=FILE|SPEC", inputs),
@@ -177,6 +182,9 @@ def judging_options(function: F) -> F:
         click.option("--rtol", type=_SIZE, metavar="X", help="Relative tolerance."),
         click.option("--atol", type=_SIZE, metavar="X", help="Absolute tolerance."),
         click.option("--zero-atol", type=_SIZE, default=0.0, metavar="X", help="Tolerance where 0 is expected."),
+        click.option("--peer", metavar="FILE", help="What another device gave: for standards that compare with it."),
+        click.option("--runs", is_flag=True, help="The first axis counts runs of one case: for cann-dual."),
+        click.option("--op", default="", metavar="NAME", help="The function: for standards with a limit for each."),
         click.option("--layer", metavar="GLOB", help="Only layers of that name."),
         click.option(
             "--backend", default="auto", show_default=True, metavar="NAME", help="auto, or mpmath: slow, plain."

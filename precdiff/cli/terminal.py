@@ -1,7 +1,8 @@
 """Where a command's words go: one JSON document to stdout if asked, everything for people to stderr.
 
-It knows streams, colour and width; it must not know what is said. Colour: --color/--no-color, else NO_COLOR, else
-FORCE_COLOR, else whether stderr is a terminal (no-color.org, force-color.org).
+A command that stands in for another program prints that program's lines to stdout. This file knows streams, colour and
+width; it must not know what is said. Colour: --color/--no-color, else NO_COLOR, else FORCE_COLOR, else whether stderr
+is a terminal (no-color.org, force-color.org).
 """
 
 from __future__ import annotations
@@ -61,11 +62,13 @@ class Terminal:
 
     def line(self, document: Mapping[str, Any], indent: int | None = None) -> None:
         """JSON to stdout whether asked for or not; non-finite numbers are the strings "nan", "inf", "-inf"."""
+        self.out(jsonlib.dumps(_finite(document), indent=indent, ensure_ascii=False, allow_nan=False))
+
+    def out(self, text: str) -> None:
+        """A line to stdout, for what other programs read; a reader that left early is no error."""
         stdout = self.stdout or sys.stdout
         try:
-            click.echo(
-                jsonlib.dumps(_finite(document), indent=indent, ensure_ascii=False, allow_nan=False), file=stdout
-            )
+            click.echo(text, file=stdout)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 

@@ -41,7 +41,8 @@ def command(
 
 
 def _judge(run: Any, max_ulp: float | None) -> Any:
-    from precdiff.diagnose.judgement import Judgement, Settings
+    from precdiff.diagnose.judgement import Judgement
+    from precdiff.diagnose.settings import Settings
 
     judgement = Judgement(run.trace, run.kernel, Settings(max_ulp=max_ulp))
     return judgement.judged

@@ -10,7 +10,15 @@ from precdiff.comparison.expected import FINITE, NAN, NEGATIVE_INF, POSITIVE_INF
 from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
 from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
-from precdiff.comparison.standard import STANDARDS, Limits, Standard, check_limits, get_standard
+from precdiff.comparison.standard import (
+    STANDARDS,
+    TOLERANCES,
+    Limits,
+    Standard,
+    check_limits,
+    check_taken,
+    get_standard,
+)
 
 __all__ = [
     "FINITE",
@@ -19,6 +27,7 @@ __all__ = [
     "NEGATIVE_INF",
     "POSITIVE_INF",
     "STANDARDS",
+    "TOLERANCES",
     "UNDECIDED",
     "Compared",
     "Conventions",
@@ -37,6 +46,7 @@ __all__ = [
     "Worst",
     "check_limits",
     "check_shapes",
+    "check_taken",
     "compare_tensor",
     "get_standard",
     "over_tensors",

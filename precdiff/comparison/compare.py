@@ -20,10 +20,10 @@ from precdiff.comparison.expected import Expected
 from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import check_shapes
 from precdiff.comparison.result import Errors, ReferenceInfo, TensorComparison, Verdict
-from precdiff.comparison.standard import Judgement, Limits, Standard, get_standard
+from precdiff.comparison.standard import Judgement, Limits, Standard, check_taken, get_standard
 from precdiff.comparison.whole import Counts, Decision, Share, Silent, Whole
 from precdiff.comparison.worst import WorstElements
-from precdiff.errors import NotComparableError, PrecDiffError
+from precdiff.errors import NotComparableError
 from precdiff.formats import Array, Format, get_format, to_bits
 
 
@@ -69,8 +69,8 @@ def compare_tensor(
     actual = np.asarray(actual)
     wanted = expected if isinstance(expected, Expected) else Expected.array(np.asarray(expected), format)
     check_shapes(identity.name or identity.id or "tensor", actual.shape, wanted.shape)
-    chosen = _fitting(get_standard(standard), format)
-    limits = _completed(limits or Limits(), identity, chosen)
+    asked = get_standard(standard)
+    limits, chosen = _completed(limits or Limits(), identity, asked), _fitting(asked, format)
     if limits.peer is not None:
         check_shapes(f"the peer of {identity.name or 'tensor'}", limits.peer.shape, wanted.shape)
     reason = chosen.silent(limits, format) if chosen.silent is not None else ""
@@ -83,13 +83,11 @@ def _fitting(standard: Standard, format: Format) -> Standard:
 
 
 def _completed(limits: Limits, identity: Identity, standard: Standard) -> Limits:
-    """The limits with what the tensor and the standard say; tolerances beside published numbers are an error."""
-    given = [name for name in ("rtol", "atol") if standard.published and getattr(limits, name) is not None]
-    if given or (standard.published and limits.zero_atol):
-        names = " and ".join(given or ["zero_atol"])
-        raise PrecDiffError(
-            f"{names}: standard {standard.name!r} has its own published numbers; tolerances go with allclose and ulp"
-        )
+    """The limits with what the tensor and the standard say."""
+    tolerances = {name: getattr(limits, name) is not None for name in ("rtol", "atol")}
+    check_taken(
+        standard, **tolerances, zero_atol=limits.zero_atol > 0.0, peer=limits.peer is not None, runs=limits.runs
+    )
     conventions = replace(limits.conventions, equal_nan=limits.conventions.equal_nan and not standard.nan_differs)
     return replace(limits, role=identity.role, op=limits.op or identity.op, conventions=conventions)
 

@@ -26,6 +26,9 @@ from precdiff.registry import Registry
 
 T = TypeVar("T")
 
+#: what a standard reads of the caller's where its numbers are not published ones
+TOLERANCES = ("max_ulp", "zero_atol", "atol", "rtol", "allow_fraction")
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -107,8 +110,8 @@ class Standard:
     whole: Callable[[Limits, Format, tuple[int, ...]], Whole] | None = None
     #: whether integers and bool are judged by `bitwise` in its place, as the numbers are about floats
     floats_only: bool = False
-    #: whether its numbers are published ones, so that the caller has no tolerances to give
-    published: bool = False
+    #: what of the caller's it reads (fields of Limits); a standard with published numbers reads no tolerances
+    takes: tuple[str, ...] = TOLERANCES
     #: whether NaN where NaN is expected is a difference
     nan_differs: bool = False
     #: why it has nothing to say about a tensor, which then is not compared; empty where it has
@@ -135,6 +138,20 @@ def check_limits(**given: object) -> None:
     for name, limit in given.items():
         if limit is not None and not (isinstance(limit, Real) and float(limit) >= 0.0):
             raise PrecDiffError(f"{name}: found {limit!r}; allowed is a number of at least 0")
+
+
+def check_taken(standard: Standard, **given: bool) -> None:
+    """Raise where something was given that the standard does not read: nobody should think it counted.
+
+    >>> check_taken(get_standard("ulp"), max_ulp=True, peer=False)
+    """
+    surplus = next((name for name, there in given.items() if there and name not in standard.takes), None)
+    if surplus is not None:
+        readers = ", ".join(sorted(name for name, other in STANDARDS.items() if surplus in other.takes))
+        raise PrecDiffError(
+            f"{surplus}: standard {standard.name!r} does not read it"
+            f"{', its numbers are published' if surplus in TOLERANCES else ''}. It goes with {readers}"
+        )
 
 
 def decide(error: Array, limit: Array | float, slack: Array | float) -> Judgement:

@@ -11,7 +11,6 @@ as data.
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,7 +32,7 @@ from precdiff.comparison import (
 )
 from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.problem import Problem, require_same_shape, split
-from precdiff.errors import PrecDiffError
+from precdiff.diagnose.settings import Settings
 from precdiff.formats import get_format, ulp, ulp_error
 from precdiff.kernels import Kernel, Limit, run_kernel
 from precdiff.kernels import ulp as ulp_limit
@@ -42,29 +41,6 @@ from precdiff.machine.realarray import FINITE
 from precdiff.ops import OPS, Conversion
 from precdiff.reference import Reference
 from precdiff.trace import Step, Trace, replay
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user may override: the standard, its limits, the reference backend."""
-
-    standard: str = "auto"
-    max_ulp: float | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    zero_atol: float = 0.0
-    backend: str = "auto"
-
-    def __post_init__(self) -> None:
-        for name in ("max_ulp", "rtol", "atol", "zero_atol"):
-            given = getattr(self, name)
-            if given is not None and not (isinstance(given, numbers.Real) and given >= 0):  # type: ignore[operator]
-                raise PrecDiffError(f"{name}: found {given!r}; allowed is a number of at least 0")
-
-    def limits(self, **found: Any) -> Limits:
-        """The limits of a tensor; what the user gave wins over what was found."""
-        given = {"max_ulp": self.max_ulp, "rtol": self.rtol, "atol": self.atol, "zero_atol": self.zero_atol}
-        return Limits(**{**found, **{k: v for k, v in given.items() if v is not None}})
 
 
 @dataclass
@@ -180,10 +156,15 @@ class Judgement:
             role="output", paired_by="reference",
         )  # fmt: skip
         values = (trace or self.trace).values[tensor]
-        found = compare_tensor(
-            values, _expected(made, "total"), step.format, self.settings.standard, self._limits(step, trace), identity
-        )
+        peer, function = self.settings.peer(name, step.format), self.settings.op or self._function(step)
+        limits = dataclasses.replace(self._limits(step, trace), peer=peer, op=function)
+        found = compare_tensor(values, _expected(made, "total"), step.format, self.settings.standard, limits, identity)
         return found._replace(row=dataclasses.replace(found.row, errors=self._errors(tensor, made)))
+
+    def _function(self, step: Step) -> str:
+        """What a limit by function is about: the op of a kernel of one step, else the kernel."""
+        computed = [s for s in self.trace.steps if s.op != "constant"]
+        return step.op if len(computed) == 1 else self.trace.kernel
 
     def _limits(self, step: Step, trace: Trace | None = None) -> Limits:
         conventions = self._conventions(step.format)

@@ -39,6 +39,17 @@ def read_array(text: str) -> Array:
     return _raw(path, *_described(_sidecar(text)))
 
 
+def read_row(path: str, format: str) -> Array:
+    """All values of a raw file of that format, in one row."""
+    row = get_format(format)
+    size, width = _existing(Path(path)).stat().st_size, row.storage.itemsize
+    if size % width:
+        raise FileError(
+            f"{path}: found {size:,} bytes, which is no whole number of {row.name} of {width}. Check --format"
+        )
+    return _raw(Path(path), row, (size // width,))
+
+
 def _existing(path: Path) -> Path:
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no file"

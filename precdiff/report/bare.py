@@ -15,10 +15,11 @@ import numpy as np
 from precdiff.comparison import overall
 from precdiff.diagnose.configurations import Configuration, configurations
 from precdiff.diagnose.finding import Finding
-from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.judgement import Judgement
 from precdiff.diagnose.noise import applies, noise_verdict
 from precdiff.diagnose.reproduction import explain_device
 from precdiff.diagnose.rules.nondeterminism import repeated
+from precdiff.diagnose.settings import Settings
 from precdiff.errors import NotComparableError
 from precdiff.formats import carrier, format_of, to_bits
 from precdiff.kernels import Run, refuse_masked

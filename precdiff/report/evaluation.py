@@ -11,7 +11,8 @@ import numpy as np
 
 from precdiff.device import DeviceProfile
 from precdiff.diagnose.evaluation import EvaluatedStep, evaluated_steps
-from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.judgement import Judgement
+from precdiff.diagnose.settings import Settings
 from precdiff.errors import PrecDiffError
 from precdiff.formats import Format
 from precdiff.kernels import run_kernel

@@ -70,6 +70,14 @@ def named_tensors(source: Any) -> dict[str, Named]:
     return {"array": _array("array", source)}
 
 
+def peers(source: Any) -> dict[str, tuple[np.ndarray, str]]:
+    """What a peer gave, by tensor: values and format; a bare array is under no name."""
+    with opened(source) as found:
+        named = named_tensors(found)
+        bare = is_bare(found)
+    return {"" if bare else name: (values, format.name) for name, (_, values, format) in named.items()}
+
+
 def is_bare(source: Any) -> bool:
     """Whether a source is one array, without a name."""
     return not isinstance(source, Mapping | Run | Trace | Dump)

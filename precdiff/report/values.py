@@ -7,7 +7,7 @@ import fnmatch
 from typing import Any
 
 from precdiff.comparison import Expected, Pair, Pairing, TensorComparison, compare_tensor, pair, require_compared
-from precdiff.diagnose.judgement import Settings
+from precdiff.diagnose.settings import Settings
 from precdiff.errors import NotComparableError
 from precdiff.report.judged import held_back, versions
 from precdiff.report.report import Report, Unmatched
@@ -63,5 +63,5 @@ def _row(found: Pair[Named, Named], settings: Settings) -> TensorComparison:
     _, wanted, theirs = found.expected
     against = Expected.array(wanted, format) if theirs == format else Expected.reals(wanted)
     placed = dataclasses.replace(identity, paired_by=found.paired_by)
-    limits = settings.limits(role=identity.role)
+    limits = settings.limits(role=identity.role, peer=settings.peer(found.name, format.name))
     return compare_tensor(values, against, format, settings.standard, limits, placed).row

@@ -414,7 +414,9 @@ def test_each_run_is_judged_by_its_own_ratios_also_across_chunks():
     truth, actual, peer = runs_of(1000, 3, 2.5, size=100)
     dual = cann_dual.STANDARDS["cann-dual-l1"].whole(Limits(runs=True), get_format("fp16"), truth.shape)
     kept = []
-    standard = cann_dual.Standard("kept", lambda *g: "", cann_dual.judge, whole=lambda *g: kept.append(dual) or dual)
+    standard = cann_dual.Standard(
+        "kept", lambda *g: "", cann_dual.judge, takes=("peer", "runs"), whole=lambda *g: kept.append(dual) or dual
+    )
     limits = Limits(peer=np.float32(peer), runs=True)
     compare_tensor(np.float32(actual), Expected.reals(truth), "fp16", standard, limits)
     wanted = [vendor.dual_ratios(a, b, r, 2**-11, 2**-16) for a, b, r in zip(actual, peer, truth, strict=True)]
@@ -560,14 +562,20 @@ def test_the_loss_is_the_factor_in_rms_error(ulps, count, verdict, warns):
 
 # --- what holds for all of them -----------------------------------------------------------------------------------
 
-MATERIAL = {"peer": [1.0, 1.0], "op": "exp"}
+
+def material(name, size=2, value=1.0):
+    """What the standard reads beside the two sides."""
+    return {key: made for key, made in (("peer", np.full(size, value)), ("op", "exp")) if key in STANDARDS[name].takes}
 
 
-@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.published])
+@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if "rtol" not in row.takes])
 def test_published_numbers_take_no_tolerances_beside_them(name):
     for tolerance in ({"rtol": 0.1}, {"atol": 0.1}, {"zero_atol": 0.1}):
-        with pytest.raises(PrecDiffError, match=f"standard '{name}' has its own published numbers"):
-            judged(name, [1.0, 1.0], [1.0, 1.0], "fp32", **MATERIAL, **tolerance)
+        with pytest.raises(
+            PrecDiffError,
+            match=f"standard '{name}' does not read it, its numbers are published",
+        ):
+            judged(name, [1.0, 1.0], [1.0, 1.0], "fp32", **material(name), **tolerance)
 
 
 @pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.floats_only])
@@ -579,19 +587,19 @@ def test_integers_are_judged_bit_for_bit(name):
     assert compare_tensor(values, values, "i32", name).row.verdict == "pass"
 
 
-@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.published])
+@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if "rtol" not in row.takes])
 @pytest.mark.parametrize(
     ("actual", "expected"), [(math.nan, 1.0), (math.inf, 1.0), (1.0, math.nan), (-math.inf, math.inf)]
 )
 def test_nothing_passes_a_value_that_is_not_finite_for_a_number(name, actual, expected):
-    row = judged(name, [1.0, actual], [1.0, expected], "fp32", **MATERIAL)
+    row = judged(name, [1.0, actual], [1.0, expected], "fp32", **material(name))
 
     assert (row.verdict, row.nonfinite.mismatched) == ("fail", 1)
 
 
-@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.published])
+@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if "rtol" not in row.takes])
 def test_an_empty_tensor_is_never_a_pass(name):
-    assert judged(name, [], [], "fp32", peer=[], op="exp").verdict == "not_compared"
+    assert judged(name, [], [], "fp32", **material(name, 0)).verdict == "not_compared"
 
 
 @pytest.mark.parametrize(
@@ -599,7 +607,7 @@ def test_an_empty_tensor_is_never_a_pass(name):
 )
 def test_a_format_the_source_does_not_name_is_refused(name):
     with pytest.raises(NotComparableError, match=f"standard '{name[:9]}.*has no numbers for tf32"):
-        judged(name, [1.0], [1.0], "tf32", peer=[1.0])
+        judged(name, [1.0], [1.0], "tf32", **material(name, 1))
 
 
 @pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.whole is not None])
@@ -607,7 +615,7 @@ def test_a_radius_wider_than_the_limits_leaves_the_verdict_open(name):
     """Known to within a third of itself: no standard can say anything of it, and none may."""
     wide = Expected(np.full(8, 2.0), np.zeros(8), np.full(8, 0.7), np.zeros(8, np.uint8))
 
-    assert judged(name, np.full(8, 2.0), wide, "fp16", peer=np.full(8, 2.0)).verdict == "undecided"
+    assert judged(name, np.full(8, 2.0), wide, "fp16", **material(name, 8, 2.0)).verdict == "undecided"
 
 
 # --- what they cannot see -------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def figures(actual, expected, radius=None, peer=None):
 
     hi = np.asarray(expected, np.float64)
     wanted = Expected(hi, np.zeros(hi.shape), np.full(hi.shape, radius or 0.0), np.zeros(hi.shape, np.uint8))
-    standard = Standard("kept", lambda limits, format: "a rule", judge, whole=whole)
+    standard = Standard("kept", lambda limits, format: "a rule", judge, whole=whole, takes=("peer",))
     limits = Limits(peer=None if peer is None else np.float32(peer))
     compared = compare_tensor(np.float32(actual), wanted, "fp32", standard, limits)
     return kept[0], compared

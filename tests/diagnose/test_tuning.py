@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.judgement import Judgement
+from precdiff.diagnose.settings import Settings
 from precdiff.diagnose.tuning import candidates, operations, tune
 from precdiff.kernels import KERNELS, run_kernel
 from precdiff.trace import Change, replay

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from precdiff import Change, replay
-from precdiff.diagnose.judgement import Judgement, Settings
+from precdiff.diagnose.judgement import Judgement
+from precdiff.diagnose.settings import Settings
 from precdiff.formats import get_format, to_bits, ulp_distance
 from precdiff.rounding import Rounding
 from tests.field import kernels

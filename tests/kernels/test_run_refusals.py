@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from precdiff import api, kernel, ops
-from precdiff.diagnose.judgement import Settings
+from precdiff.diagnose.settings import Settings
 from precdiff.errors import KernelError, NotComparableError, PrecDiffError
 from precdiff.formats import get_format
 from precdiff.kernels import Limit, backward, run_kernel, ulp

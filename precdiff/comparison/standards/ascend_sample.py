@@ -53,4 +53,7 @@ ACCOUNT = Account(
     "verify_result.py of the Ascend operator samples (rtol, atol, error_tol)",
     "the share: 64 stale elements of 65,536 (a tile) pass, and so does any single huge error",
 )
-STANDARDS.add("ascend-sample", Standard("ascend-sample", rule, judge, ACCOUNT, whole, floats_only=True))
+STANDARDS.add(
+    "ascend-sample",
+    Standard("ascend-sample", rule, judge, ACCOUNT, whole, floats_only=True, takes=("atol", "rtol", "allow_fraction")),
+)

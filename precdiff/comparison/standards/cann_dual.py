@@ -177,7 +177,7 @@ def _standard(level: str) -> Standard:
         "CANN operator accuracy standard (commercial), levels L0 to L2",
         "the peer: what it gets wrong too passes; errors below the floor count as the floor",
     )
-    return Standard(f"cann-dual-{level}", said, judge, account, whole, floats_only=True, published=True)
+    return Standard(f"cann-dual-{level}", said, judge, account, whole, floats_only=True, takes=("peer", "runs"))
 
 
 for _level in LEVELS:

@@ -87,4 +87,4 @@ ACCOUNT = Account(
     "CANN opbase, mixed tolerance standard (2026)",
     "1 % of the elements may be off by anything below the limit: a tile, all small elements, a whole head",
 )
-STANDARDS.add("cann-mixed", Standard("cann-mixed", rule, judge, ACCOUNT, whole, floats_only=True, published=True))
+STANDARDS.add("cann-mixed", Standard("cann-mixed", rule, judge, ACCOUNT, whole, floats_only=True, takes=()))

@@ -71,4 +71,4 @@ ACCOUNT = Account(
     "CUDA programming guide, mathematical functions, as tabulated in intel/llvm, sycl/doc/cuda",
     "tested maxima, not guaranteed; up to half an ULP is hidden by the rounding of the expected value; fp32 only",
 )
-STANDARDS.add("cuda-math", Standard("cuda-math", rule, judge, ACCOUNT, floats_only=True, published=True, silent=silent))
+STANDARDS.add("cuda-math", Standard("cuda-math", rule, judge, ACCOUNT, floats_only=True, takes=("op",), silent=silent))

@@ -102,5 +102,5 @@ ACCOUNT = Account(
 )
 STANDARDS.add(
     "msprobe-compare",
-    Standard("msprobe-compare", rule, judge, ACCOUNT, whole, floats_only=True, published=True),
+    Standard("msprobe-compare", rule, judge, ACCOUNT, whole, floats_only=True, takes=()),
 )

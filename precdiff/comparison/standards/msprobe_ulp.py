@@ -101,4 +101,4 @@ ACCOUNT = Account(
     "msprobe 26.2.0, api_accuracy_checker/precision_standard",
     "the size of what is beyond: 60 wrong values of 65,536 pass in fp16; every fp32 value off by 63 ULP passes",
 )
-STANDARDS.add("msprobe-ulp", Standard("msprobe-ulp", rule, judge, ACCOUNT, whole, floats_only=True, published=True))
+STANDARDS.add("msprobe-ulp", Standard("msprobe-ulp", rule, judge, ACCOUNT, whole, floats_only=True, takes=("peer",)))

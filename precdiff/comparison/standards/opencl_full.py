@@ -82,5 +82,5 @@ ACCOUNT = Account(
 )
 STANDARDS.add(
     "opencl-full",
-    Standard("opencl-full", rule, judge, ACCOUNT, floats_only=True, published=True, silent=silent),
+    Standard("opencl-full", rule, judge, ACCOUNT, floats_only=True, takes=("op",), silent=silent),
 )
