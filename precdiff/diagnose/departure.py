@@ -23,6 +23,16 @@ class Imitated:
     left: float
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a hidden step tells: `made` is the best of `replays` tried changes, or no change at all; `why` in words."""
+
+    found: Deviation
+    made: Imitated
+    why: str
+    replays: int
+
+
 def finding_of(found: Deviation, made: Imitated, replays: int, standing: Standing, why: str) -> Finding:
     """The finding of an imitation of the step; `why` is what the evidence says."""
     step = found.step

@@ -21,6 +21,10 @@ from precdiff.trace import Step, Trace, evaluate, needed_for
 FEW = 8
 #: bits of coincidence that are none: once in a million
 CHANCE = 20
+#: bits of coincidence on a grid that is sought among a few dozen
+_LATTICE = 12
+#: standard deviations within which a rebuilt value surely lies
+_SURE = 4.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Deviation:
     versions: tuple[str, ...] = field(default=())
     #: whether the step's own recorded value is not known, so that `actual` is no more than `declared`
     blind: bool = False
+    #: (values, standard deviation) where the step's value was not recorded but rebuilt from the outputs (rebuilding.py)
+    rebuilt: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def format(self) -> Format:
@@ -85,7 +91,14 @@ class Deviation:
 
         n values of full precision all end in k zero bits once in 2^(n k) times.
         """
+        if self.rebuilt is not None:
+            return lattice(*self.rebuilt, self.format)
         return grid_of(self.actual, self.format) if self.format.is_float else self.format.p
+
+    @cached_property
+    def coarse(self) -> bool:
+        """Whether what was recorded lies on a coarser grid than what was declared does."""
+        return self.grid < min(self.format.p, grid_of(self.declared, self.format)) - 1
 
     @cached_property
     def noise(self) -> NoiseVerdict | None:
@@ -118,6 +131,30 @@ def grid_of(values: np.ndarray, format: Format) -> int:
     narrower = [get_format(f"{format.name}@p{p}") for p in range(2, own)] if numbers.size else []
     found = next((f.p for f in narrower if is_representable(numbers, f).all()), own)
     return found if np.unique(np.abs(numbers)).size * (own - found) >= CHANCE else own
+
+
+def lattice(values: np.ndarray, doubt: np.ndarray, format: Format) -> int:
+    """The number of significand bits that holds values known to a standard deviation of `doubt`, where that is no
+    chance (the likeliest of all numbers of bits); else the format's own.
+
+    A value anywhere lies within t of a grid of spacing g once in g / 2 t times; only where 4 t < g does it speak.
+    """
+    x, t = np.ravel(np.abs(values)), np.ravel(_SURE * doubt) + 0.5 * np.ravel(ulp(values, format))
+    speaking = np.isfinite(x) & np.isfinite(t) & (x >= format.min_normal)
+    x, first = np.unique(x[speaking], return_index=True)
+    t, own = t[speaking][first], ulp(x, format)
+    coincidence = {p: _on_grid(x, t, own * 2.0 ** (format.p - p)) for p in range(2, format.p - 1)}
+    best = max(coincidence, key=lambda p: coincidence[p], default=format.p)
+    return best if coincidence.get(best, 0.0) >= _LATTICE else format.p
+
+
+def _on_grid(x: np.ndarray, t: np.ndarray, spacing: np.ndarray) -> float:
+    """Bits of coincidence in that the values x lie within t of multiples of `spacing`; each that does not costs all."""
+    speaking = 4 * t < spacing
+    off = np.abs(x - np.round(x / spacing) * spacing)[speaking]
+    inside = off <= t[speaking]
+    bits = np.log2(spacing[speaking] / (2 * t[speaking]))
+    return float(bits[inside].sum() - CHANCE * np.count_nonzero(~inside))
 
 
 def neighbourhood(trace: Trace, step: Step) -> Trace:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from precdiff.diagnose.departure import Imitated, finding_of, unexplained
 from precdiff.diagnose.deviation import FEW, Deviation
 from precdiff.diagnose.finding import Finding
+from precdiff.diagnose.measuring import measured
 from precdiff.diagnose.rule import IMITATIONS, Changes, Imitation
 from precdiff.errors import PrecDiffError
 from precdiff.formats import get_format, to_bits, ulp
@@ -22,6 +24,8 @@ from precdiff.trace import replay
 
 #: one-step replays tried before the evidence has to do: where it names a cause, and where it names none
 REPLAYS = 16, 500
+#: possibilities of a recognised cause that are tried before those of causes not recognised
+_LIKELY = 4
 #: where the evidence says no more than that another order may be it: bits alone can tell
 _DOUBTFUL = 100
 #: of the deviation's energy, what the nearest imitation has to explain to be named
@@ -33,8 +37,8 @@ def no_fault(finding: Finding) -> Finding:
     return finding if finding.standing == "insufficient" else dataclasses.replace(finding, standing="candidate")
 
 
-def named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
-    """The cause of one step's deviation."""
+def named(found: Deviation, end: float, replays: tuple[int, int], measuring: bool = True) -> Finding:
+    """The cause of one step's deviation; `measuring`: numbers of digits that nobody lists are measured."""
     said = {cause: row.recognised(found) for cause, row in IMITATIONS.items()}
     tried: list[Imitated] = []
     most = _most(said, replays)
@@ -48,7 +52,26 @@ def named(found: Deviation, end: float, replays: tuple[int, int]) -> Finding:
                 # of a few bits that an order explains as well, a fault that gives them proves nothing
                 chance = bool(said["reduction_order"]) and int(np.count_nonzero(found.where)) < FEW
                 return finding_of(found, made, len(tried), "candidate" if chance else "verified", said[row.cause])
-    return _recognised(found, said, tried)
+    nearest, count = _in_digits(found, end) if measuring and not said["reduction_order"] else (None, 0)
+    if nearest is not None and nearest.differing == 0:
+        return finding_of(found, nearest, len(tried) + count, "verified", said[nearest.imitation.cause])
+    return _recognised(found, said, [*tried, *([nearest] if nearest else [])], len(tried) + count)
+
+
+def _in_digits(found: Deviation, end: float) -> tuple[Imitated | None, int]:
+    """The imitation in a measured number of digits that comes nearest, and how many were replayed."""
+    nearest, count = None, 0
+    families = [(row, digits) for _, row in IMITATIONS.items() for digits in row.digits(found)]
+    for row, digits in families:
+        if time.monotonic() > end:
+            break
+        made, replays = measured(digits, partial(_imitated, found, row))
+        count += replays
+        if made is not None and (nearest is None or made.left < nearest.left):
+            nearest = made
+            if made.differing == 0:
+                break
+    return nearest, count
 
 
 def _most(said: Mapping[str, str], replays: tuple[int, int]) -> int:
@@ -58,13 +81,13 @@ def _most(said: Mapping[str, str], replays: tuple[int, int]) -> int:
 
 
 def _in_order(found: Deviation, said: Mapping[str, str]) -> Iterator[tuple[Imitation, Changes]]:
-    """Imitations of recognised causes by rank, then the others, those with few possibilities first; the first two of
+    """Imitations of recognised causes by rank, then the others, those with few possibilities first; the likeliest of
     every cause before its further ones. The others are listed only when it comes to them: that may take long.
     """
     rows = sorted((row for _, row in IMITATIONS.items()), key=lambda row: row.rank)
     recognised = [(row, iter(row.changes(found))) for row in rows if said[row.cause]]
     for row, possibilities in recognised:
-        yield from ((row, changes) for changes in islice(possibilities, 2))
+        yield from ((row, changes) for changes in islice(possibilities, _LIKELY))
     others = [(row, list(row.changes(found))) for row in rows if not said[row.cause]]
     others.sort(key=lambda pair: len(pair[1]))
     for row, listed in others:
@@ -102,17 +125,17 @@ def _same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
 
 
-def _recognised(found: Deviation, said: Mapping[str, str], tried: list[Imitated]) -> Finding:
+def _recognised(found: Deviation, said: Mapping[str, str], tried: list[Imitated], count: int) -> Finding:
     """What the evidence says where no imitation gives the bits, the nearest one beside it."""
     nearest = min(tried, key=lambda made: made.left, default=None)
     causes = sorted((row.rank, cause) for cause, row in IMITATIONS.items() if said[cause])
     if said["reduction_order"]:
         nearest, causes = None, [(0, "reduction_order")]
     if nearest is not None and nearest.left < NEAR and (not causes or nearest.left < 0.05):
-        return finding_of(found, nearest, len(tried), "candidate", said[nearest.imitation.cause])
+        return finding_of(found, nearest, count, "candidate", said[nearest.imitation.cause])
     if not causes:
-        return unexplained(found, len(tried))
+        return unexplained(found, count)
     row = IMITATIONS[causes[0][1]]
     own = min((made for made in tried if made.imitation is row), key=lambda made: made.left, default=None)
     made = own or Imitated(row, {}, int(np.count_nonzero(found.where)), 1.0)
-    return finding_of(found, made, len(tried), "candidate", said[row.cause])
+    return finding_of(found, made, count, "candidate", said[row.cause])

@@ -17,12 +17,15 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from precdiff.diagnose.departure import Imitated, finding_of, rms
 from precdiff.diagnose.deviation import Deviation, deviation, unseen
 from precdiff.diagnose.finding import Finding, Standing
+from precdiff.diagnose.hidden import told
+from precdiff.diagnose.measuring import measured
 from precdiff.diagnose.naming import NEAR, REPLAYS, distance, named, no_fault
 from precdiff.diagnose.problem import Group
 from precdiff.diagnose.proof import describe
@@ -33,6 +36,8 @@ from precdiff.trace import Change, Region, Trace, replay
 
 #: kinds of change that are a unit's, not a line's: a device that has them has them at every step
 _UNITS = ("direction", "tie_rule", "subnormals", "accumulator", "operands", "approximation", "order", "format")
+#: causes whose changes may pass a format of too small a range
+_TOO_SMALL = ("intermediate_too_narrow", "wrong_rounding_cast")
 #: possibilities of a cause at a step that are tried before those of whole devices, and before its rest
 _FIRST = 16
 #: whole replays tried where only outputs are known
@@ -79,6 +84,12 @@ def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> l
         return [last]
     best, count = _nearest(declared, actual, missed, end)
     count += 0 if last is None else int(last.evidence["replays"])
+    if best is None or best[1].differing:
+        best, more = _measured(declared, actual, missed, end, best)
+        count += more
+    rebuilt = _hidden(declared, actual, missed, end, count) if best is None or best[1].left > 0.05 else None
+    if rebuilt is not None:
+        return [rebuilt]
     if best is None or best[1].left >= NEAR:
         return [] if last is None else [dataclasses.replace(last, evidence={**last.evidence, "replays": count})]
     legal = best[1].imitation.cause == "reduction_order"
@@ -86,6 +97,23 @@ def searched(declared: Trace, actual: Mapping[str, np.ndarray], end: float) -> l
     why = "of all departures, this one comes nearest to the outputs"
     finding = _over_its_steps(finding_of(*best, count, standing, why), declared, best[1].changes)
     return [_seen_at_the_outputs(finding, declared, actual, missed)]
+
+
+def _hidden(
+    declared: Trace, actual: Mapping[str, np.ndarray], missed: list[str], end: float, count: int
+) -> Finding | None:
+    """What the hidden steps tell."""
+
+    def trial(row: Imitation, changes: Changes) -> Imitated | None:
+        return _through(declared, actual, missed, row, changes)
+
+    found = told(declared, actual, missed, trial, end)
+    if found is None:
+        return None
+    legal = found.made.imitation.cause == "reduction_order"
+    standing: Standing = "verified" if found.made.differing == 0 and not legal else "candidate"
+    finding = finding_of(found.found, found.made, count + found.replays, standing, found.why)
+    return _seen_at_the_outputs(finding, declared, actual, missed)
 
 
 def _nearest(
@@ -102,6 +130,27 @@ def _nearest(
             if made.differing == 0:
                 return best, count + 1
     return best, SEARCHED
+
+
+def _measured(
+    declared: Trace, actual: Mapping[str, np.ndarray], missed: list[str], end: float,
+    best: tuple[Deviation, Imitated] | None,
+) -> tuple[tuple[Deviation, Imitated] | None, int]:  # fmt: skip
+    """The same with each step in the number of digits that comes nearest, beside the best so far."""
+    count, steps = 0, [unseen(declared, step) for step in declared.steps]
+    rows = [(found, row) for _, row in IMITATIONS.items() for found in steps]
+    families = [(found, row, digits) for found, row in rows for digits in row.digits(found)]
+    # a narrow range first: a result rounded twice is as well a stage of a digit too few before its cast
+    for found, row, digits in sorted(families, key=lambda family: family[2].most - family[2].fewest):
+        if time.monotonic() > end:
+            break
+        made, replays = measured(digits, partial(_through, declared, actual, missed, row))
+        count += replays
+        if made is not None and (best is None or made.left < best[1].left):
+            best = found, made
+            if made.differing == 0:
+                break
+    return best, count
 
 
 def _over_its_steps(finding: Finding, declared: Trace, changes: Changes) -> Finding:
@@ -144,7 +193,7 @@ def _equal(one: np.ndarray, other: np.ndarray, format: str) -> bool:
 def _at_the_output(declared: Trace, actual: Mapping[str, np.ndarray], id: str, end: float) -> Finding | None:
     """What the output's own step says, were all its operands as declared."""
     found = deviation(dataclasses.replace(declared, values={**declared.values, id: actual[id]}), declared.step(id))
-    return None if found is None else named(found, end, REPLAYS)
+    return None if found is None else named(found, end, REPLAYS, measuring=False)
 
 
 def _everything(declared: Trace) -> Iterator[tuple[Deviation, Imitation, Changes]]:
@@ -183,7 +232,7 @@ def _through(
             made = replay(declared, changes).values
     except PrecDiffError:
         return None
-    if row.cause == "intermediate_too_narrow" and _overflows(declared, made, changes):
+    if row.cause in _TOO_SMALL and _overflows(declared, made, changes):
         row = IMITATIONS["overflow"]
     parts = [distance(made[id], actual[id], declared.values[id], declared.formats[id]) for id in missed]
     return Imitated(row, changes, sum(d for d, _ in parts), float(np.mean([left for _, left in parts])))

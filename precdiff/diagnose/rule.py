@@ -75,25 +75,45 @@ Imitating = Callable[[Deviation], Iterable[Changes]]
 
 
 @dataclass(frozen=True)
+class Digits:
+    """Changes by a number of significand bits, `fewest` to `most`: none is listed, the number is measured."""
+
+    at: Callable[[int], Changes]
+    fewest: int
+    most: int
+
+
+#: a deviating step -> what of it may have a number of digits of its own
+Measuring = Callable[[Deviation], Iterable[Digits]]
+
+
+def _nothing(found: Deviation) -> Iterable[Digits]:
+    return ()
+
+
+@dataclass(frozen=True)
 class Imitation:
-    """What a device with this cause would give. `recognised`: why the evidence alone points to it, else empty."""
+    """What a device with this cause would give. `recognised`: why the evidence alone points to it, else empty;
+    `digits`: changes whose number of digits is to be measured.
+    """
 
     cause: str
     rank: int
     remedy: str
     changes: Imitating
     recognised: Callable[[Deviation], str]
+    digits: Measuring = _nothing
 
 
 IMITATIONS: Registry[Imitation] = Registry("imitation", "precdiff.diagnose.rules")
 
 
 def imitation(
-    cause: str, *, rank: int, remedy: str, recognised: Callable[[Deviation], str]
+    cause: str, *, rank: int, remedy: str, recognised: Callable[[Deviation], str], digits: Measuring = _nothing
 ) -> Callable[[Imitating], Imitation]:
     """Register the decorated function as what `cause` does to a step."""
 
     def add(changes: Imitating) -> Imitation:
-        return IMITATIONS.add(cause, Imitation(cause, rank, remedy, changes, recognised))
+        return IMITATIONS.add(cause, Imitation(cause, rank, remedy, changes, recognised, digits))
 
     return add

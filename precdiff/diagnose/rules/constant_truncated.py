@@ -9,13 +9,14 @@ Recognised in a constant that is off by little and lies on a coarser grid, binar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
+from precdiff.diagnose.rule import Changes, Digits, Hypothesis, cause_rule, imitation
 from precdiff.rounding import Rounding, round_array
 from precdiff.trace import Change, Region, Step, cone
 
@@ -99,18 +100,32 @@ def _recognised(found: Deviation) -> str:
     return f"{said}: the same number with fewer digits" if said else ""
 
 
+def _digits(found: Deviation) -> Iterator[Digits]:
+    """The number in any number of significand bits, cut and rounded."""
+    step = found.step
+    meant = float(found.exact.hi) if step.op == "constant" and found.format.is_float else 0.0
+    if meant != 0 and np.isfinite(meant):
+        for to_whole in (np.trunc, np.round):
+            yield Digits(partial(_shorter, step.id, meant, to_whole), 2, found.format.p - 1)
+
+
+def _shorter(step: str, meant: float, to_whole: Callable[[float], float], p: int) -> Changes:
+    mantissa, exponent = np.frexp(meant)
+    return {step: Change("constant", float(np.ldexp(to_whole(float(np.ldexp(mantissa, p))), exponent - p)))}
+
+
 @imitation(
-    "constant_truncated", rank=20, recognised=_recognised,
+    "constant_truncated", rank=20, recognised=_recognised, digits=_digits,
     remedy="Write the constant with all the digits its format holds.",
 )  # fmt: skip
 def constant_truncated(found: Deviation) -> Iterator[Changes]:
-    """The constant in narrower formats, rounded and cut, and with fewer decimal digits."""
+    """What stands there; the constant in narrower formats, rounded and cut, and with fewer decimal digits."""
     if found.step.op != "constant" or not found.format.is_float:
         return
     meant = float(found.exact.hi)
     cuts = [float(round_array(np.float64(meant), Rounding(f))) for f in _FORMATS]
     cuts += [float(round_array(np.float64(meant), Rounding(f, "toward-zero"))) for f in _FORMATS]
     cuts += [_cut(meant, digits) for digits in range(7, 1, -1)] + [float(f"{meant:.{d}g}") for d in range(7, 1, -1)]
-    cuts += [float(found.actual)] if shortened(found) else []
+    cuts = [float(found.actual), *cuts] if shortened(found) else cuts
     for value in dict.fromkeys(v for v in cuts if v != meant and np.isfinite(v)):
         yield {found.step.id: Change("constant", value)}

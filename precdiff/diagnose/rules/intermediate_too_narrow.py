@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
+from precdiff.diagnose.rule import Changes, Digits, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.widening import reader, wider
 from precdiff.formats import Format, get_format
 from precdiff.reference import accumulator, length
@@ -84,7 +84,7 @@ NARROW = ("bf16", "fp16", "tf32", "hf32")
 def _recognised(found: Deviation) -> str:
     if not found.format.is_float or found.step.op == "constant" or found.lost.any():
         return ""
-    if found.grid < found.format.p - 1:
+    if found.coarse:
         return f"every recorded value fits {found.grid} significand bits of the {found.format.p} declared"
     noise = found.noise
     if noise is not None and not noise.consistent:
@@ -92,15 +92,32 @@ def _recognised(found: Deviation) -> str:
     return ""
 
 
-@imitation(
-    "intermediate_too_narrow", rank=40, recognised=_recognised,
-    remedy="Keep the stage, its table or its accumulator in the declared format.",
-)  # fmt: skip
-def narrowed(found: Deviation) -> Iterator[Changes]:
-    """Accumulator, operands, the stage and its table in each narrower format."""
+def _digits(found: Deviation) -> Iterator[Digits]:
+    """The accumulator, the stage and its operands, in any number of digits."""
     step = found.step
     if not found.format.is_float or step.op == "constant":
         return
+    if step.op in ("sum", "matmul"):
+        yield _fewer(step, "accumulator", accumulator(found.trace, step))
+    yield _fewer(step, "format", found.format)
+    yield _fewer(step, "operands", found.format)
+
+
+def _fewer(step: Step, kind: str, format: Format) -> Digits:
+    return Digits(lambda p: {step.id: Change(kind, f"{format.name}@p{p}")}, 2, format.p - 1)
+
+
+@imitation(
+    "intermediate_too_narrow", rank=40, recognised=_recognised, digits=_digits,
+    remedy="Keep the stage, its table or its accumulator in the declared format.",
+)  # fmt: skip
+def narrowed(found: Deviation) -> Iterator[Changes]:
+    """The stage in the digits it was found in; accumulator, operands, the stage and its table in narrower formats."""
+    step = found.step
+    if not found.format.is_float or step.op == "constant":
+        return
+    if not found.blind and found.coarse:
+        yield {step.id: Change("format", f"{step.format}@p{found.grid}")}
     grids = sorted(NARROW, key=lambda name: abs(get_format(name).p - found.grid))
     if step.op in ("sum", "matmul"):
         own = accumulator(found.trace, step)

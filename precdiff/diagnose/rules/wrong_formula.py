@@ -16,6 +16,7 @@ from precdiff.diagnose.evidence import Evidence
 from precdiff.diagnose.noise import applies
 from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
 from precdiff.diagnose.rules.constant_truncated import shortened
+from precdiff.formats import ulp
 from precdiff.ops.reductions import axes_of
 from precdiff.trace import Change, cone
 
@@ -23,6 +24,8 @@ from precdiff.trace import Change, cone
 _PRECISION_INDEPENDENT = 0.9
 #: of the deviations' energy, what a missing term may leave to be named without a replay
 _EXPLAINED = 0.1
+#: bits that a factor's evidence has to exceed those of the factor by
+_SURPLUS = 5.0
 _RATIOS = (0.5, 2.0, 3.0, 10.0, 0.1, 1.5, 1 / 3, 4.0, 0.25, 100.0, 0.01)
 
 
@@ -57,13 +60,27 @@ def ratio(found: Deviation) -> float | None:
     with np.errstate(all="ignore"):
         size = float(np.sqrt(np.sum(exact**2)))
         factor = float(np.sum(actual * exact) / size**2)
-        own = float(np.sqrt(np.sum((declared - exact) ** 2))) + 0.5 * found.format.u * size
+        own = float(np.sqrt(np.sum((declared - exact) ** 2))) + 0.5 * found.format.u * size + _doubt(found, usable)
         left = float(np.sqrt(np.sum((actual - factor * exact) ** 2)))
     if not np.isfinite(factor) or factor == 0 or left > 2 * own * max(1.0, abs(factor)):
         return None
     if abs(factor - 1) <= _one_sided(found):
         return None
-    return factor if abs(factor - 1) * size > 8 * own and found.where[usable].mean() > 0.5 else None
+    if not _evident(found, factor) or found.where[usable].mean() <= 0.5:
+        return None
+    return factor if abs(factor - 1) * size > 8 * own else None
+
+
+def _evident(found: Deviation, factor: float) -> bool:
+    """Whether the results say more than it takes to write the factor: one result is some factor times any other."""
+    said = int(np.count_nonzero(found.where)) * found.format.p
+    written = np.format_float_positional(next(_measured(found), _simple(factor)), trim="-").strip("0.-")
+    return said >= len(written) * np.log2(10) + _SURPLUS
+
+
+def _doubt(found: Deviation, usable: np.ndarray) -> float:
+    """What is not known of values that were rebuilt."""
+    return 0.0 if found.rebuilt is None else float(np.sqrt(np.sum(found.rebuilt[1][usable] ** 2)))
 
 
 def _one_sided(found: Deviation) -> float:
@@ -141,7 +158,8 @@ def _seen(found: Deviation) -> Iterator[Changes]:
     if term is not None and left < 1:
         yield {step.id: Change("drop_term", term)}
     if factor is not None:
-        for value in dict.fromkeys([_simple(factor), *sorted(_RATIOS, key=lambda r: abs(r / factor - 1))[:2]]):
+        usual = sorted(_RATIOS, key=lambda r: abs(r / factor - 1))[:2]
+        for value in dict.fromkeys([*_measured(found), _simple(factor), *usual]):
             yield {step.id: Change("scale", value)}
 
 
@@ -154,6 +172,21 @@ def _unseen(found: Deviation) -> Iterator[Changes]:
         last = reference.length(found.trace, step) - 1
         for term in dict.fromkeys([0, last, *range(1, last)]):
             yield {step.id: Change("drop_term", term)}
+
+
+def _measured(found: Deviation) -> Iterator[float]:
+    """The shortest decimal by which every declared result becomes the recorded one, rounded once; none where none does.
+
+    An element says that the factor lies within half an ulp of recorded / declared; all of them have to agree.
+    """
+    declared, actual = (np.asarray(v, np.float64).ravel() for v in (found.declared, found.actual))
+    usable = np.isfinite(declared) & np.isfinite(actual) & (np.abs(declared) >= found.format.min_normal)
+    ratios = actual[usable] / declared[usable]
+    half = 0.5 * np.asarray(ulp(actual[usable], found.format)) / np.abs(declared[usable])
+    low, high = np.max(ratios - half, initial=-np.inf), np.min(ratios + half, initial=np.inf)
+    if np.isfinite(low) and low < high:
+        middle = float(low + high) / 2
+        yield next((v for d in range(1, 17) if low < (v := float(f"{middle:.{d}g}")) < high), middle)
 
 
 def _simple(factor: float) -> float:

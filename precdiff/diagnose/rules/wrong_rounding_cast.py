@@ -12,11 +12,13 @@ import numpy as np
 
 from precdiff.diagnose.deviation import Deviation
 from precdiff.diagnose.evidence import Evidence
-from precdiff.diagnose.rule import Changes, Hypothesis, cause_rule, imitation
+from precdiff.diagnose.rule import Changes, Digits, Hypothesis, cause_rule, imitation
 from precdiff.trace import Change, Region, Step
 
 #: formats with more digits a result may pass on its way, by the declared one
 _THROUGH = {"fp16": ("fp32", "hf32"), "bf16": ("fp32", "fp16", "tf32"), "fp32": ("fp64",)}
+#: the format on its way, with digits to spare
+_WIDER = {"fp16": "fp32", "bf16": "fp32", "fp32": "fp64"}
 #: the largest error in ulps of a result that was rounded to nearest twice, the first time to two digits more or beyond
 _NEAR = 0.5 + 2.0**-3 + 2.0**-9
 
@@ -72,8 +74,16 @@ def _products(found: Deviation) -> list[str]:
     return [i for i in found.step.inputs if made.get(i) == "mul"] if found.step.op in ("add", "sub") else []
 
 
+def _digits(found: Deviation) -> Iterator[Digits]:
+    """The result rounded on its way to any number of digits more; with twice as many and two it is innocent."""
+    step, through = found.step, _WIDER.get(found.step.format)
+    if through is not None and step.op not in ("constant", "sum", "matmul"):
+        own = found.format.p
+        yield Digits(lambda p: {step.id: Change("cast", {"through": [f"{through}@p{p}"]})}, own + 1, 2 * own + 1)
+
+
 @imitation(
-    "wrong_rounding_cast", rank=55, recognised=_recognised,
+    "wrong_rounding_cast", rank=55, recognised=_recognised, digits=_digits,
     remedy="Round once, ties to even, from the exact result; switch off contraction where products must be rounded.",
 )  # fmt: skip
 def wrong_rounding_cast(found: Deviation) -> Iterator[Changes]:
