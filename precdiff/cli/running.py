@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from precdiff.device import DeviceProfile
     from precdiff.kernels import Kernel, Run
 
-#: SPECs and numbers need a format; without --format it is the narrow one all this is about
-DEFAULT_FORMAT = "fp16"
-
 
 @dataclass(frozen=True)
 class Request:
@@ -50,10 +47,9 @@ class Request:
         )  # fmt: skip
 
     def _arrays(self, kernel: Kernel) -> dict[str, Any]:
-        from precdiff.generate import input_array
+        from precdiff.generate import input_array, input_format
 
-        wanted = {name: kernel.formats.get(name) for name in self.inputs}
-        formats = {name: _format(fixed, self.format) for name, fixed in wanted.items()}
+        formats = {name: input_format(kernel.formats.get(name), self.format) for name in self.inputs}
         return {n: input_array(n, text, seed=self.seed, format=formats[n]) for n, text in self.inputs.items()}
 
 
@@ -62,13 +58,6 @@ def with_examples(request: Request, kernel: str) -> Request:
     from precdiff.kernels import get_kernel
 
     return request if request.inputs else replace(request, inputs=get_kernel(kernel).examples)
-
-
-def _format(fixed: str | None, common: str | None) -> str:
-    """What a SPEC is rounded to: the kernel's own choice for that input, else --format; an accumulator takes fp32."""
-    if fixed == "accumulator":
-        return "fp32"
-    return fixed or common or DEFAULT_FORMAT
 
 
 def changed_profile(name: str, fields: Mapping[str, str]) -> DeviceProfile:

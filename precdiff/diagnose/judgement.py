@@ -70,7 +70,7 @@ class Judgement:
     @cached_property
     def intended(self) -> dict[str, Reference]:
         """What each output should be: the kernel's reference where it names one, spot-checked."""
-        other = self._reference_trace()
+        other = self.reference_trace()
         found = {}
         for name, tensor in self.trace.outputs.items():
             source, id = (self.trace, tensor) if other is None else (other, other.outputs[name])
@@ -82,7 +82,7 @@ class Judgement:
             found[tensor] = reference.spot_check(source, id, made, np.asarray(error))
         return found
 
-    def _reference_trace(self) -> Trace | None:
+    def reference_trace(self) -> Trace | None:
         """The steps of the kernel's reference on the same inputs, recorded in the inputs' own formats."""
         if self.kernel is None or self.kernel.reference is None:
             return None
@@ -201,7 +201,7 @@ class Judgement:
             unit = np.maximum((limits.backward / self.limit.size) * limits.terms, np.finfo(np.float64).tiny)
             return split(self.trace, tensor, values, compared.failing, self.limit.size, "u sum |terms|", unit)
         most = limits.max_ulp if limits.max_ulp is not None else 4.0
-        return split(self.trace, tensor, values, compared.failing, most, "ULP", intended=self._reference_trace())
+        return split(self.trace, tensor, values, compared.failing, most, "ULP", intended=self.reference_trace())
 
     def _step_problems(self, id: str, compared: Compared) -> list[Problem]:
         step = self.trace.step(id)

@@ -50,7 +50,7 @@ def constant(wanted: Draw, value: float) -> Array:
 @generator(needs_shape=False)
 def special(wanted: Draw) -> Array:
     """Zeros, ends of the subnormals, neighbours of 1, largest number, inf, NaN; each once, then at random."""
-    values = _special_values(wanted.format)
+    values = special_values(wanted.format)
     if wanted.shape is None:
         return values
     more = math.prod(wanted.shape) - values.size
@@ -58,7 +58,8 @@ def special(wanted: Draw) -> Array:
     return np.concatenate([values, drawn])[: math.prod(wanted.shape)].reshape(wanted.shape)
 
 
-def _special_values(format: Format) -> Array:
+def special_values(format: Format) -> Array:
+    """Both zeros, the ends of the subnormals, 1 and its neighbours, the largest number, infinities, NaN; fp64."""
     if not format.is_float:
         low, high = format.integer_range
         return np.unique(np.array([low, -1 if format.signed else 0, 0, 1, high], np.float64))

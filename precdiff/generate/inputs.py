@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from precdiff.errors import FileError, PrecDiffError
-from precdiff.formats import Array, Format, native
+from precdiff.formats import Array, Format, get_format, native
 from precdiff.generate.generator import GENERATORS
 from precdiff.generate.rawfile import read_array
 from precdiff.generate.spec import generate, parse_spec
+
+#: the narrow one all this is about
+DEFAULT_FORMAT = "fp16"
 
 _CALL = re.compile(r"\s*[A-Za-z_]\w*\s*\(.*", re.DOTALL)
 
@@ -24,6 +27,14 @@ _CALL = re.compile(r"\s*[A-Za-z_]\w*\s*\(.*", re.DOTALL)
 def stream(seed: int, name: str) -> np.random.Generator:
     """The random numbers of the input of that name."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def input_format(fixed: str | None, common: str | Format | None) -> Format:
+    """What values made for an input are rounded to: the kernel's own choice for it, else `common`, else fp16.
+
+    An accumulator takes fp32.
+    """
+    return get_format("fp32" if fixed == "accumulator" else fixed or common or DEFAULT_FORMAT)
 
 
 def input_array(name: str, text: str, *, seed: int, format: str | Format) -> Array:

@@ -54,7 +54,7 @@ def run_kernel(  # noqa: PLR0913 - what a run is made of
     chosen = get_kernel(kernel)
     device = get_profile(profile)
     settings = _options(chosen, options or {})
-    _check_seed(seed)
+    check_seed(seed)
     trace = Trace(kernel=chosen.name, profile=device, options=settings, seed=seed)
     entered = _entered(chosen, inputs, format, device, settings)
     machine = EmulatedMachine(device, np.random.default_rng(seed))
@@ -65,7 +65,8 @@ def run_kernel(  # noqa: PLR0913 - what a run is made of
     return Run(trace, chosen)
 
 
-def _check_seed(seed: Any) -> None:
+def check_seed(seed: Any) -> None:
+    """Refuse what is neither None nor a whole number of at least 0."""
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise PrecDiffError(f"seed: found {seed!r}; allowed is a whole number of at least 0, or None")
 

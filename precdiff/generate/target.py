@@ -1,0 +1,79 @@
+"""What data is made for: a kernel's name, a Kernel, an op or a function, as one Kernel whose inputs are all tensors.
+
+An op has no kernel of its own; it becomes one with as many inputs as the op takes tensors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from precdiff import ops
+from precdiff.errors import PrecDiffError, UnknownNameError
+from precdiff.kernels import KERNELS, Kernel, get_kernel
+from precdiff.kernels.kernel import kernel_of
+from precdiff.ops import OPS, Elementwise, Op
+from precdiff.ops.integers import FUNCTIONS, IntegerOp
+
+_OPERANDS = ("x", "y", "z")
+
+
+def target_kernel(target: str | Kernel | Op | Callable[..., Any]) -> Kernel:
+    """The kernel to make data for.
+
+    >>> list(target_kernel("fma").inputs), list(target_kernel("log").inputs)
+    (['x', 'y', 'z'], ['x'])
+    """
+    if isinstance(target, Op):
+        return _of_op(target)
+    if isinstance(target, str) and ".py" not in target and target not in KERNELS:
+        return _of_name(target)
+    if inspect.isfunction(target) and (target.__module__ or "").startswith("precdiff.ops."):
+        return _of_function(target.__name__.rstrip("_"), target)
+    return get_kernel(target)
+
+
+def _of_name(name: str) -> Kernel:
+    function = getattr(ops, name, None) or getattr(ops, f"{name}_", None)
+    if isinstance(function, Op) or (function is None and name in OPS):
+        return _of_op(function or OPS[name])
+    if not callable(function) or inspect.isclass(function):
+        raise UnknownNameError("kernel or op", name, [*KERNELS, *OPS])
+    return _of_function(name, function)
+
+
+def _of_op(op: Op) -> Kernel:
+    match op:
+        case Elementwise():
+            return _wrapped(op.name, op, _OPERANDS[: _arity(op.host)])
+        case IntegerOp():
+            return _wrapped(op.name, op, _OPERANDS[: _arity(FUNCTIONS[op.name].exact)])
+    if op.name in _functions():
+        return _of_function(op.name, _functions()[op.name])
+    raise PrecDiffError(f"op {op.name}: it needs more than tensors; write a kernel around it, and give that")
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    return {name.rstrip("_"): getattr(ops, name) for name in ops.__all__ if inspect.isfunction(getattr(ops, name))}
+
+
+def _of_function(name: str, function: Callable[..., Any]) -> Kernel:
+    """A function of ops/ with the parameters it cannot do without as inputs."""
+    parameters = inspect.signature(function).parameters.values()
+    return _wrapped(name, function, tuple(p.name for p in parameters if p.default is inspect.Parameter.empty))
+
+
+def _wrapped(name: str, function: Callable[..., Any], names: tuple[str, ...]) -> Kernel:
+    def call(**tensors: Any) -> Any:
+        return function(*(tensors[n] for n in names))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
+    return kernel_of(call, name)
+
+
+def _arity(host: Callable[..., Any]) -> int:
+    return host.nin if isinstance(host, np.ufunc) else len(inspect.signature(host).parameters)
