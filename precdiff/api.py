@@ -98,7 +98,7 @@ def compare(
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp
     10.0
     """
-    chosen = _settings(settings)
+    chosen = settings_of(settings)
     if declared is not None:
         _one_side(expected)
         return bare_report(actual, declared, chosen, layer)
@@ -118,7 +118,7 @@ def explain(  # noqa: PLR0913 - each says one more thing that is known of `actua
     With `declared`, a Run, `actual` is what a device gave for its output: what gives its bits is sought; `again` are
     its outputs when it ran again on the same inputs.
     """
-    chosen = _settings(settings)
+    chosen = settings_of(settings)
     if again and declared is None:
         raise PrecDiffError("again goes with declared, the run whose output `actual` and `again` are")
     if declared is not None:
@@ -140,7 +140,7 @@ def survey(actual: Any, **settings: Any) -> list[StepEvidence]:
     >>> [row.op for row in survey(made) if row.local][:3]
     ['log', 'mul', 'exp']
     """
-    judgement, _, _ = _judgement(actual, _settings(settings))
+    judgement, _, _ = _judgement(actual, settings_of(settings))
     return list(_survey(judgement))
 
 
@@ -159,7 +159,7 @@ def evaluate(
     '1.0'
     """
     chosen, limit = formats.get_format(format), max_iterations or MAX_ITERATIONS
-    return evaluation(expression, values, chosen, profile, _settings(settings), limit)
+    return evaluation(expression, values, chosen, profile, settings_of(settings), limit)
 
 
 def open_dump(path: str | Path) -> Dump:
@@ -183,7 +183,7 @@ def round_array(
     [inf]
     """
     chosen = rounding.Rounding(format, direction, overflow, subnormals)  # type: ignore[arg-type]  # checked there
-    return np.asarray(formats.native(rounding.round_array(np.asarray(x), chosen), format))
+    return np.asarray(formats.native(rounding.round_array(formats.as_array(x, "x"), chosen), format))
 
 
 def ulp_error(actual: Any, reference: Any, format: str) -> np.ndarray:
@@ -192,8 +192,8 @@ def ulp_error(actual: Any, reference: Any, format: str) -> np.ndarray:
     >>> ulp_error([1.0], [1.0 + 2.0**-11], "fp16").tolist()
     [0.5]
     """
-    exact = reference if isinstance(reference, tuple) else np.asarray(reference)
-    return np.asarray(formats.ulp_error(np.asarray(actual), exact, format))
+    exact = reference if isinstance(reference, tuple) else formats.as_array(reference, "reference")
+    return np.asarray(formats.ulp_error(formats.as_array(actual, "actual"), exact, format))
 
 
 def ulp_distance(a: Any, b: Any, format: str) -> np.ndarray:
@@ -202,7 +202,7 @@ def ulp_distance(a: Any, b: Any, format: str) -> np.ndarray:
     >>> ulp_distance([1.0], [1.0009765625], "fp16").tolist()
     [1]
     """
-    return np.asarray(formats.ulp_distance(np.asarray(a), np.asarray(b), format))
+    return np.asarray(formats.ulp_distance(formats.as_array(a, "a"), formats.as_array(b, "b"), format))
 
 
 def _judgement(actual: Any, settings: Settings) -> tuple[Judgement, str, str]:
@@ -218,7 +218,8 @@ def _one_side(expected: Any) -> None:
         raise PrecDiffError("expected and declared were both given; the reference of declared is what is expected")
 
 
-def _settings(given: Mapping[str, Any]) -> Settings:
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """The settings of `compare` and `explain` from keywords; an unknown one is an error that names the known."""
     known = {"peer", *(field.name for field in dataclasses.fields(Settings))} - {"peers"}
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:

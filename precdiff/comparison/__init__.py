@@ -6,7 +6,16 @@ compare.py.
 
 from precdiff.comparison.compare import Compared, Identity, compare_tensor, over_tensors, overall, require_compared
 from precdiff.comparison.elements import Conventions
-from precdiff.comparison.expected import FINITE, NAN, NEGATIVE_INF, POSITIVE_INF, UNDECIDED, ErrorKind, Expected
+from precdiff.comparison.expected import (
+    FINITE,
+    NAN,
+    NEGATIVE_INF,
+    POSITIVE_INF,
+    UNDECIDED,
+    ErrorKind,
+    Expected,
+    holds_reals,
+)
 from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
 from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
@@ -49,6 +58,7 @@ __all__ = [
     "check_taken",
     "compare_tensor",
     "get_standard",
+    "holds_reals",
     "over_tensors",
     "overall",
     "pair",

@@ -17,7 +17,7 @@ import numpy as np
 
 from precdiff.comparison.result import ReferenceInfo
 from precdiff.errors import NotComparableError
-from precdiff.formats import Array, Format
+from precdiff.formats import Array, Format, as_array, format_of
 
 FINITE, POSITIVE_INF, NEGATIVE_INF, NAN, UNDECIDED = range(5)
 
@@ -46,20 +46,15 @@ class Expected:
 
     @classmethod
     def reals(cls, values: object) -> Expected:
-        """Expect real numbers: fp64 arrays, or objects that mpmath, fractions or decimal made.
+        """Expect real numbers: arrays of any numbers, or objects that mpmath, fractions or decimal made.
 
         >>> from fractions import Fraction
         >>> third = Expected.reals([Fraction(1, 3)])
         >>> third.hi.tolist(), (third.lo * 3 * 2**54).tolist()
         ([0.3333333333333333], [1.0])
         """
-        found = np.asarray(values)
-        info = ReferenceInfo("array", 53, "given", 0.0, 0)
-        if found.dtype != np.dtype(object):
-            return cls(found.astype(np.float64, copy=False), info=info)
-        pairs = np.array([_pair(value) for value in found.ravel().tolist()], np.float64).reshape(-1, 2)
-        hi, lo = pairs[:, 0].reshape(found.shape), pairs[:, 1].reshape(found.shape)
-        return cls(hi, lo, info=ReferenceInfo("array", 106, "given", 0.0, 0))
+        hi, lo = _split(as_array(values, "expected"))
+        return cls(hi, lo, info=ReferenceInfo("array", 53 if lo is None else 106, "given", 0.0, 0))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,12 +62,40 @@ class Expected:
         return tuple(self.hi.shape)
 
 
+def holds_reals(array: Array) -> bool:
+    """Whether an array is of numbers that no format holds, objects or longdouble: they can be expected, not judged.
+
+    >>> holds_reals(np.array([2**70])), holds_reals(np.zeros(1))
+    (True, False)
+    """
+    kind = array.dtype.type
+    return kind is np.object_ or (kind is np.longdouble and array.dtype != np.float64)
+
+
+def _split(found: Array) -> tuple[Array, Array | None]:
+    """An array of numbers as hi + lo; one of a format stays as it is, to be widened chunk by chunk."""
+    if found.dtype == np.dtype(object):
+        pairs = np.array([_pair(value) for value in found.ravel().tolist()], np.float64).reshape(-1, 2)
+        return pairs[:, 0].reshape(found.shape), pairs[:, 1].reshape(found.shape)
+    if holds_reals(found):
+        with np.errstate(over="ignore", invalid="ignore"):
+            hi = found.astype(np.float64)
+            return hi, np.where(np.isfinite(hi), (found - hi).astype(np.float64), 0.0)
+    format_of(found)  # refuses what holds no real numbers
+    return found, None
+
+
 def _pair(value: Any) -> tuple[float, float]:
     """Split a real into hi + lo; what lies beyond fp64 is an infinity to every format."""
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError("text is no number")
         hi = float(value)
     except OverflowError:
         return (math.inf if value > 0 else -math.inf), 0.0
+    except TypeError as error:
+        message = f"expected: found {value!r}; allowed are real numbers: float, int, Fraction, Decimal, mpmath's mpf"
+        raise NotComparableError(message) from error
     if not math.isfinite(hi):
         return hi, 0.0
     return hi, float(value - type(value)(hi))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from precdiff.comparison.elements import Elements
@@ -45,9 +47,21 @@ class WorstElements:
         index = tuple(int(i) for i in np.unravel_index(flat, self._shape)) if self._shape else ()
         bits = hex_bits(elements.actual[place], elements.format)
         ulp = float(elements.distance[place])
-        worst = Worst(index, float(elements.value[place]), bits, float(elements.hi[place]), ulp)
+        worst = Worst(index, _exact(elements.actual[place], elements), bits, _expected(elements, place), ulp)
         return rank, -ulp, flat, worst
 
     def rows(self) -> tuple[Worst, ...]:
         """The elements, worst first."""
         return tuple(row[3] for row in self._rows)
+
+
+def _exact(value: Any, elements: Elements) -> float:
+    """A value of the tensor; a whole number stays one, since fp64 does not hold all of 64 bits."""
+    return int(value) if elements.format.kind == "int" else float(value)
+
+
+def _expected(elements: Elements, place: int) -> float:
+    """The expected value, as the actual one where it is whole."""
+    hi, low = float(elements.hi[place]), elements.lo
+    rest = 0.0 if low is None else float(low[place])
+    return int(hi) + int(rest) if elements.format.kind == "int" and hi.is_integer() else hi

@@ -53,7 +53,7 @@ def format_of(array: object) -> Format:
         if fmt.native == dtype.name and native_dtype(fmt) == dtype:
             return fmt
     advice = _ADVICE.get(dtype.kind, "convert it to one of them")
-    known = ", ".join(fmt.native for _, fmt in FORMATS.items())
+    known = ", ".join(dict.fromkeys(fmt.native for _, fmt in FORMATS.items()))
     raise PrecDiffError(f"no format for an array of dtype {dtype.name}. Known dtypes: {known}; {advice}.")
 
 

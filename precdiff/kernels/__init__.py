@@ -1,7 +1,7 @@
 """The programs: one kernel a file, written once, run on any machine."""
 
 from precdiff.kernels.kernel import KERNELS, Kernel, Limit, backward, get_kernel, kernel, ulp
-from precdiff.kernels.run import Run, refuse_masked, run_kernel
+from precdiff.kernels.run import Run, run_kernel
 
 __all__ = [
     "KERNELS",
@@ -11,7 +11,6 @@ __all__ = [
     "backward",
     "get_kernel",
     "kernel",
-    "refuse_masked",
     "run_kernel",
     "ulp",
 ]

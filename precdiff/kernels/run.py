@@ -16,7 +16,7 @@ import numpy as np
 
 from precdiff.device import DeviceProfile, get_profile
 from precdiff.errors import FileError, KernelError, PrecDiffError
-from precdiff.formats import Format, carrier, format_of, get_format
+from precdiff.formats import Format, as_array, carrier, format_of, get_format
 from precdiff.kernels.kernel import Kernel, get_kernel
 from precdiff.machine import EmulatedMachine, Tensor
 from precdiff.ops.decisions import MAX_ITERATIONS
@@ -123,8 +123,7 @@ def _check_names(kernel: Kernel, inputs: Mapping[str, Any]) -> None:
 
 
 def _as_carrier(kernel: Kernel, name: str, value: Any, target: Format | None) -> tuple[np.ndarray, Format]:
-    refuse_masked(f"kernel {kernel.name}, input {name}", value)
-    array = np.asarray(value)
+    array = as_array(value, f"kernel {kernel.name}, input {name}")
     try:
         own = format_of(array)
     except PrecDiffError as error:
@@ -138,14 +137,6 @@ def _as_carrier(kernel: Kernel, name: str, value: Any, target: Format | None) ->
         return values, own
     wide = values if own.is_float else values.astype(np.float64)
     return round_array(wide, Rounding(target)), target
-
-
-def refuse_masked(name: str, value: Any) -> None:
-    """A masked array has elements that are no values; what stands for them is not for us to say."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise PrecDiffError(
-            f"{name}: found a masked array; allowed are plain arrays. Give x.filled(value) or x.compressed()"
-        )
 
 
 def _called(kernel: Kernel, tensors: Mapping[str, Tensor], options: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -10,8 +10,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from precdiff.comparison import overall
 from precdiff.diagnose.configurations import Configuration, configurations
 from precdiff.diagnose.finding import Finding
@@ -21,8 +19,8 @@ from precdiff.diagnose.reproduction import explain_device
 from precdiff.diagnose.rules.nondeterminism import repeated
 from precdiff.diagnose.settings import Settings
 from precdiff.errors import NotComparableError
-from precdiff.formats import carrier, format_of, to_bits
-from precdiff.kernels import Run, refuse_masked
+from precdiff.formats import as_array, carrier, format_of, to_bits
+from precdiff.kernels import Run
 from precdiff.report.judged import findings_of, judged_report
 from precdiff.report.report import Report
 
@@ -125,8 +123,7 @@ def with_output(run: Run, array: Any) -> Run:
     if len(run.trace.outputs) != 1:
         names = ", ".join(run.trace.outputs)
         raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
-    refuse_masked("the output", array)
-    given, (id,) = np.asarray(array), run.trace.outputs.values()
+    given, (id,) = as_array(array, "the output"), run.trace.outputs.values()
     if id in run.trace.inputs.values():
         raise NotComparableError(f"nothing was computed: the kernel returns its input {id} as it came")
     found, wanted = (format_of(given).name, given.shape), (run.trace.formats[id], run.trace.values[id].shape)

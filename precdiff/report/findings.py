@@ -33,10 +33,10 @@ def change(row: Mapping[str, Any]) -> str:
 
 
 def before_after(finding: Finding) -> str:
-    """The heart of the proof: the statistic before and after the change."""
+    """The heart of the proof: the statistic before and after the change; without one what the evidence notes."""
     proof = finding.counterfactual
     if proof is None:
-        return "no replay"
+        return str(finding.evidence.get("note") or "no replay")
     unit = _STATISTICS.get(finding.statistic, finding.statistic)
     return f"{numbers.error(proof.error_before)} -> {numbers.error(proof.error_after)} {unit}"
 

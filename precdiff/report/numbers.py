@@ -44,7 +44,7 @@ def value(x: float, format: str, extra: int = 0) -> str:
     """
     row = get_format(format)
     if not row.is_float:
-        return f"{x:.17g}"
+        return str(x) if isinstance(x, int) else f"{x:.17g}"
     digits = 1 + math.ceil(row.p * _DIGITS_A_BIT)
     return f"{x:.{min(17, digits + extra)}g}"
 

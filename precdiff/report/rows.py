@@ -6,6 +6,7 @@ label and its text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -100,6 +101,8 @@ def would_pass(tensor: TensorComparison) -> str:
         return "at no limit: non-finite values do not match"
     if limit is not None:
         return f"at a limit of {numbers.at_least(limit)} ULP"
+    if factor is not None and math.isinf(factor):
+        return "only where nothing differs"
     return "at every limit" if factor is None else f"at {numbers.at_least(factor)} times the limit"
 
 

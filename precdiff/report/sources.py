@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from precdiff import formats
-from precdiff.comparison import Identity
+from precdiff.comparison import Identity, holds_reals
 from precdiff.dump import Dump, open_dump
 from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import Format
-from precdiff.kernels import Kernel, Run, get_kernel, refuse_masked
+from precdiff.kernels import Kernel, Run, get_kernel
 from precdiff.trace import Step, Trace
 
 Named = tuple[Identity, np.ndarray, Format]
@@ -103,9 +103,8 @@ def _traced_tensors(trace: Trace) -> dict[str, Named]:
 
 
 def _array(name: str, value: Any) -> Named:
-    refuse_masked(name, value)
-    array = np.asarray(value)
-    if array.dtype == np.dtype(object):
+    array = formats.as_array(value, name)
+    if holds_reals(array):
         return Identity(id=name, name=name), array, formats.get_format("fp64")
     return Identity(id=name, name=name), formats.carrier(array), formats.format_of(array)
 

@@ -6,7 +6,16 @@ import dataclasses
 import fnmatch
 from typing import Any
 
-from precdiff.comparison import Expected, Pair, Pairing, TensorComparison, compare_tensor, pair, require_compared
+from precdiff.comparison import (
+    Expected,
+    Pair,
+    Pairing,
+    TensorComparison,
+    compare_tensor,
+    holds_reals,
+    pair,
+    require_compared,
+)
 from precdiff.diagnose.settings import Settings
 from precdiff.errors import NotComparableError
 from precdiff.report.judged import held_back, versions
@@ -61,7 +70,7 @@ def _wanted(found: Pair[Named, Named], layer: str | None) -> bool:
 def _row(found: Pair[Named, Named], settings: Settings) -> TensorComparison:
     identity, values, format = found.actual
     _, wanted, theirs = found.expected
-    against = Expected.array(wanted, format) if theirs == format else Expected.reals(wanted)
+    against = Expected.array(wanted, format) if theirs == format and not holds_reals(wanted) else Expected.reals(wanted)
     placed = dataclasses.replace(identity, paired_by=found.paired_by)
     limits = settings.limits(role=identity.role, peer=settings.peer(found.name, format.name))
     return compare_tensor(values, against, format, settings.standard, limits, placed).row
