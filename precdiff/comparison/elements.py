@@ -72,7 +72,9 @@ class Elements:
         self.hi, self.lo = widen(np.atleast_1d(rows.hi[chunk]))
         if rows.lo is not None:
             self.lo = np.atleast_1d(rows.lo[chunk])
-        self.radius = None if rows.radius is None else np.nan_to_num(np.atleast_1d(rows.radius[chunk]), nan=np.inf)
+        self.radius = (
+            None if rows.radius is None else np.nan_to_num(np.atleast_1d(rows.radius[chunk]), nan=np.inf, posinf=np.inf)
+        )
         self.unusable: Array | None = None
         if rows.kind is not None:
             self._apply_kinds(np.atleast_1d(rows.kind[chunk]))

@@ -121,8 +121,8 @@ EDGES = [
     ("ascend-sample", "fp32", one_off(100, 100, 1677 * SINGLE), "pass"),  # 1.9991e-4 <= 2e-4
     ("ascend-sample", "fp32", one_off(100, 100, 1678 * SINGLE), "fail"),
     ("cann-mixed", "fp16", one_off(100, 100, 4 * HALF), "pass"),  # 2^-8 = atol + rtol
-    ("cann-mixed", "fp16", one_off(100, 1, 5 * HALF), "pass"),
-    ("cann-mixed", "fp16", one_off(100, 2, 5 * HALF), "fail"),
+    ("cann-mixed", "fp16", one_off(1000, 10, 5 * HALF), "pass"),
+    ("cann-mixed", "fp16", one_off(1000, 11, 5 * HALF), "fail"),
     ("cann-mixed", "fp16", one_off(100, 1, 102 * HALF), "pass"),  # 0.0996 <= 0.1
     ("cann-mixed", "fp16", one_off(100, 1, 103 * HALF), "fail"),
     ("cann-mixed", "fp16", one_off(100, 1, 32.0, 1024.0), "pass"),  # 32 ULP at 1024
@@ -137,6 +137,10 @@ EDGES = [
     ("cann-mixed", "fp32", one_off(100, 1, 0.0101), "fail"),
     ("cann-mixed", "hf32", one_off(100, 100, 2.0**-10 + 2.0**-9), "pass"),
     ("cann-mixed", "hf32", one_off(100, 2, 2.0**-10 + 2.0**-9 + 2.0**-11), "fail"),
+    ("cann-mixed", "hf32", one_off(100, 1, 204 * 2.0**-11), "pass"),  # 0.0996 <= 0.1
+    ("cann-mixed", "hf32", one_off(100, 1, 205 * 2.0**-11), "fail"),
+    ("cann-threshold", "fp32", ([0.999e-7 * 2.0**-13], [0.0]), "pass"),  # relative to |r| + 1e-7
+    ("cann-threshold", "fp32", ([1.001e-7 * 2.0**-13], [0.0]), "fail"),
     ("cann-threshold", "fp16", one_off(64, 32, HALF), "pass"),
     ("cann-threshold", "fp16", one_off(64, 64, 2 * HALF), "fail"),
     ("cann-threshold", "fp16", one_off(64, 1, 10 * HALF), "pass"),  # 10 T is not reached: |r| + 1e-7
@@ -166,6 +170,12 @@ EDGES = [
     ("msprobe-compare", "fp32", ([0.0009, 1e-9], [0.0005, 0.00005]), "pass"),  # cosine 0.995
     ("msprobe-compare", "fp32", ([0.0009, 1e-9], [0.0009, 0.00035]), "pass"),  # cosine 0.93, error below 0.001
     ("msprobe-compare", "fp32", ([0.9, 1e-9], [0.9, 0.35]), "fail"),  # the same, larger
+    ("msprobe-compare", "fp32", ([0.0025, 0.0], [0.0025, 0.000999]), "pass"),  # the same, about 0.001
+    ("msprobe-compare", "fp32", ([0.0025, 0.0], [0.0025, 0.001001]), "fail"),
+    ("msprobe-compare", "fp32", ([5e-4, 0.0], [5e-4, 2.42e-4]), "pass"),  # cosine 0.9001
+    ("msprobe-compare", "fp32", ([5e-4, 0.0], [5e-4, 2.44e-4]), "fail"),  # cosine 0.8987
+    ("msprobe-compare", "fp32", ([0.5, 0.0], [0.5, 0.0712]), "pass"),  # cosine 0.99001
+    ("msprobe-compare", "fp32", ([0.5, 0.0], [0.5, 0.0716]), "fail"),  # cosine 0.98990
     ("msprobe-compare", "fp32", ([0.0009, 1e-9], [0.0004, 0.0004]), "fail"),  # cosine 0.71
     ("msprobe-compare", "fp32", ([0.0, 0.0], [0.0, 0.0]), "pass"),
     ("msprobe-compare", "fp32", ([0.0, 0.0], [1e-5, 0.0]), "fail"),
@@ -182,6 +192,63 @@ EDGES = [
 @pytest.mark.parametrize(("standard", "format", "arrays", "wanted"), EDGES)
 def test_just_inside_and_just_outside(standard, format, arrays, wanted):
     assert judged(standard, *arrays, format).verdict == wanted
+
+
+#: standard, format, rtol, atol: as the sources print them
+TOLERANCES = [
+    ("torch", "fp16", 1e-3, 1e-5),
+    ("torch", "bf16", 1.6e-2, 1e-5),
+    ("torch", "fp32", 1.3e-6, 1e-5),
+    ("torch", "fp64", 1e-7, 1e-7),
+    *(("onnx-backend", format, 1e-3, 1e-7) for format in ("fp16", "bf16", "fp32", "fp64")),
+    ("ascend-sample", "fp16", 1e-3, 1e-5),
+    ("ascend-sample", "bf16", 1e-3, 1e-3),
+    ("ascend-sample", "fp32", 1e-4, 1e-4),
+    ("cann-mixed", "fp16", 2**-9, 2**-9),
+    ("cann-mixed", "bf16", 2**-6, 2**-6),
+    ("cann-mixed", "fp32", 2**-10, 2**-16),
+    ("cann-mixed", "hf32", 2**-9, 2**-10),
+]
+
+
+@pytest.mark.parametrize("actual", [0.0, 1.0, 8.0])
+@pytest.mark.parametrize(("standard", "format", "rtol", "atol"), TOLERANCES)
+def test_every_tolerance_is_met_to_a_thousandth(standard, format, rtol, atol, actual):
+    """The expected value that lies f times the tolerance from an actual one: r - a = f (atol + rtol r)."""
+    verdicts = [
+        judged(standard, np.full(9, actual), np.full(9, (actual + f * atol) / (1 - f * rtol)), format).verdict
+        for f in (0.999, 1.001)
+    ]
+
+    assert verdicts == ["pass", "fail"]
+
+
+#: standard, format, relative errors of 1,000 elements just inside and just outside; everything else is exact
+RELATIVE = [
+    *(
+        ("cann-threshold", format, np.full(1000, f * most), verdict)
+        for format, most in (("fp16", 2**-10), ("bf16", 2**-7), ("fp32", 2**-13), ("hf32", 2**-11), ("e4m3fn", 2**-3))
+        for f, verdict in ((0.999, "pass"), (1.001, "fail"))
+    ),
+    *(
+        ("cann-threshold", format, np.r_[10 * f * most, np.zeros(999)], verdict)
+        for format, most in (("fp16", 2**-10), ("bf16", 2**-7), ("fp32", 2**-13), ("hf32", 2**-11), ("e5m2", 2**-2))
+        for f, verdict in ((0.999, "pass"), (1.001, "fail"))
+    ),
+    *(
+        ("msprobe-api", format, np.where(np.arange(1000) < count, 1.001, 0.999) * below, verdict)
+        for format, below in (("fp16", 0.01), ("fp32", 0.001), ("fp64", 0.001))
+        for count, verdict in ((below * 1000 - 1, "pass"), (below * 1000, "fail"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("standard", "format", "relative", "wanted"), RELATIVE)
+def test_every_relative_error_is_met_to_a_thousandth(standard, format, relative, wanted):
+    """Expected values around an actual one that is large enough for what is added to the denominator not to count."""
+    actual = 16.0
+
+    assert judged(standard, np.full(relative.size, actual), actual / (1 + relative), format).verdict == wanted
 
 
 # --- against the sources' own formulas, on arrays that lie on both sides of every limit ---------------------------
@@ -312,16 +379,41 @@ def test_msprobe_s_own_verdicts_and_figures_are_reached_on_its_recorded_rows():
             assert f"share {figures['ulp_error_proportion']:.4g}" in ulp.rule
 
 
-@pytest.mark.parametrize(
-    ("format", "error", "warns"),
-    [("fp16", HALF, False), ("fp16", 2 * HALF, True), ("fp32", 838 * SINGLE, False), ("fp32", 839 * SINGLE, True)],
-)
-def test_a_warning_of_msprobe_is_a_pass_that_says_so(format, error, warns):
-    row = judged("msprobe-api", *(64.0 * side for side in alternating(1000, error)), format)
+#: format, gate of an error, gate of a warning, what is added to |expected|
+GATES = [
+    ("fp16", 0.01, 0.001, 2**-23),
+    ("bf16", 0.01, 0.001, 2**-8),
+    ("fp32", 0.001, 0.0001, 2**-52),
+    ("fp64", 0.001, 0.0001, 2**-52),
+]
 
-    assert row.verdict == "pass"
-    assert bool(row.extra.get("warning")) == warns
-    assert ("a warning" in row.rule) == warns
+
+def misses(count, below, eps, f, size=10000):
+    """Values around 160, all but `count` exact; the last miss is at f times the gate, at a value of eps' size.
+
+    An actual 0 for an expected r has the relative error r / (r + eps).
+    """
+    actual, expected = np.full(size, 160.0), np.full(size, 160.0)
+    expected[: count - 1] = 160.0 / (1 + 1.01 * below)
+    actual[count], expected[count] = 0.0, eps * f * below / (1 - f * below)
+    expected[count + 1] = 160.0 / (1 + 0.5 * below)  # an error above 0.001, that no gate is skipped
+    return actual, expected
+
+
+@pytest.mark.parametrize(("format", "error", "warning", "eps"), GATES)
+def test_every_gate_of_msprobe_s_check_is_met_to_a_thousandth(format, error, warning, eps):
+    count = round(error * 10000)
+
+    assert judged("msprobe-api", *misses(count, error, eps, 0.999), format).verdict == "pass"
+    assert judged("msprobe-api", *misses(count, error, eps, 1.001), format).verdict == "fail"
+
+
+@pytest.mark.parametrize(("format", "error", "warning", "eps"), GATES)
+def test_a_warning_of_msprobe_is_a_pass_that_says_so(format, error, warning, eps):
+    count = round(warning * 10000)
+    for f, warns in ((0.999, False), (1.001, True)):
+        row = judged("msprobe-api", *misses(count, warning, eps, f), format)
+        assert (row.verdict, bool(row.extra.get("warning")), "a warning" in row.rule) == ("pass", warns, warns)
 
 
 # --- a peer --------------------------------------------------------------------------------------------------------
@@ -334,6 +426,14 @@ def test_a_peer_that_is_no_better_lets_msprobe_s_ulp_rule_pass():
     assert judged("msprobe-ulp", actual, truth).verdict == "fail"
     assert judged("msprobe-ulp", actual, truth, peer=worse).verdict == "pass"
     assert judged("msprobe-ulp", actual, truth, peer=actual).verdict == "fail"
+
+
+def test_the_floor_of_msprobe_s_shares_lets_bf16_pass_beside_an_exact_peer():
+    """0.0038 of the elements are too many, but below 2^-8, the floor under the peer's share."""
+    for count, wanted in ((19, "pass"), (20, "fail")):
+        actual, truth = one_off(5000, count, 2 * BF)
+        assert judged("msprobe-ulp", actual, truth, "bf16").verdict == "fail"
+        assert judged("msprobe-ulp", actual, truth, "bf16", peer=truth).verdict == wanted
 
 
 @pytest.mark.parametrize("level", ["l0", "l1", "l2"])
@@ -366,14 +466,62 @@ def test_errors_below_the_floor_count_as_the_floor(level, units, wanted):
     assert judged(f"cann-dual-{level}", actual, truth, peer=truth).verdict == wanted
 
 
+@pytest.mark.parametrize("level", ["l0", "l1", "l2"])
 @pytest.mark.parametrize(("own", "peers", "wanted"), [(2, 0, "pass"), (3, 0, "fail"), (4, 2, "pass"), (5, 2, "fail")])
-def test_small_values_are_counted_against_the_peer_s(own, peers, wanted):
+def test_small_values_are_counted_against_the_peer_s(level, own, peers, wanted):
     """fp16: |expected| below 2^-11 is small, an error above 2^-16 counts; twice the peer's passes."""
     actual, truth = one_off(100, own, 2.0**-15, 2.0**-12)
-    row = judged("cann-dual-l1", actual, truth, peer=one_off(100, peers, 2.0**-15, 2.0**-12)[0])
+    row = judged(f"cann-dual-{level}", actual, truth, peer=one_off(100, peers, 2.0**-15, 2.0**-12)[0])
 
     assert row.verdict == wanted
     assert judged("cann-dual-l1", one_off(100, 100, 2.0**-16, 2.0**-12)[0], truth, peer=truth).verdict == "pass"
+
+
+#: what makes one figure the one that decides: own and peer's errors, such that it alone is at its ratio
+SHAPES = {
+    "MARE": (np.r_[1.0, np.zeros(999)], np.ones(1000)),
+    "MERE": (np.ones(1000), np.r_[np.full(500, 2.0), np.zeros(500)]),
+    "RMSE": (np.r_[np.full(500, math.sqrt(2.0)), np.zeros(500)], np.ones(1000)),
+}
+
+
+@pytest.mark.parametrize(("level", "limits"), [("l0", (10, 2, 2)), ("l1", (5, 1.5, 1.5)), ("l2", (2, 1.2, 1.2))])
+@pytest.mark.parametrize("figure", list(SHAPES))
+def test_every_ratio_of_every_level_is_met_to_a_hundredth(level, limits, figure):
+    own, peers = SHAPES[figure]
+    truth, unit, verdicts = np.full(1000, 2.0), 2.0**-6, []
+    for f in (0.99, 1.01):
+        actual, peer = (truth * (1 + unit * shape) for shape in (f * limits[list(SHAPES).index(figure)] * own, peers))
+        verdicts.append(judged(f"cann-dual-{level}", actual, truth, "fp32", peer=peer).verdict)
+
+    assert verdicts == ["pass", "fail"]
+
+
+#: format, below which |expected| is small, error from which that counts, spacing at 1
+SMALL = [
+    ("fp16", 2**-11, 2**-16, 2**-10),
+    ("bf16", 2**-8, 2**-16, 2**-7),
+    ("fp32", 2**-14, 2**-30, 2**-23),
+    ("hf32", 2**-12, 2**-28, 2**-11),
+]
+
+
+@pytest.mark.parametrize(("level", "most"), [("l0", 10), ("l1", 4), ("l2", 2)])  # 5 floors lie between two fp16 numbers
+@pytest.mark.parametrize(("format", "small", "tiny", "spacing"), SMALL)
+def test_the_floor_under_the_peer_s_error_is_where_small_values_begin(format, small, tiny, spacing, level, most):
+    verdicts = []
+    for units in (most, most + (1 if level == "l1" else 0) + spacing / small):
+        actual, truth = one_off(4096, 1, units * small)
+        verdicts.append(judged(f"cann-dual-{level}", actual, truth, format, peer=truth).verdict)
+
+    assert verdicts == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(("format", "small", "tiny", "spacing"), SMALL)
+def test_an_error_of_a_small_value_counts_above_its_own_limit(format, small, tiny, spacing):
+    for error, wanted in ((tiny, "pass"), (1.5 * tiny, "fail")):
+        actual, truth = one_off(100, 3, error, 0.0)
+        assert judged("cann-dual-l0", actual, truth, format, peer=truth).verdict == wanted
 
 
 def runs_of(count, own, peers, seed=0, size=64):
@@ -610,12 +758,50 @@ def test_a_format_the_source_does_not_name_is_refused(name):
         judged(name, [1.0], [1.0], "tf32", **material(name, 1))
 
 
-@pytest.mark.parametrize("name", [name for name, row in STANDARDS.items() if row.whole is not None])
-def test_a_radius_wider_than_the_limits_leaves_the_verdict_open(name):
-    """Known to within a third of itself: no standard can say anything of it, and none may."""
-    wide = Expected(np.full(8, 2.0), np.zeros(8), np.full(8, 0.7), np.zeros(8, np.uint8))
+def known_to(radius, kind=0):
+    return Expected(np.full(8, 2.0), np.zeros(8), np.full(8, radius), np.full(8, kind, np.uint8))
 
-    assert judged(name, np.full(8, 2.0), wide, "fp16", **material(name, 8, 2.0)).verdict == "undecided"
+
+@pytest.mark.parametrize("name", [name for name, _ in STANDARDS.items() if name not in ("auto", "bound", "backward")])
+@pytest.mark.parametrize(
+    "expected",
+    [known_to(0.7), known_to(1e300), known_to(math.inf), known_to(math.nan), known_to(0.0, kind=4)],
+    ids=["a third", "huge", "inf", "nan", "undecided"],
+)
+def test_a_radius_wider_than_the_limits_leaves_the_verdict_open(name, expected):
+    """No standard can say anything of what is known that badly, and none may."""
+    assert judged(name, np.full(8, 2.0), expected, "fp32", **material(name, 8, 2.0)).verdict == "undecided"
+
+
+@pytest.mark.parametrize("format", ["fp16", "fp32"])
+@pytest.mark.parametrize("name", [*RESTATED, "snr-floor", "opencl-full", "bitwise", "ulp"])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_a_verdict_that_stands_within_a_radius_is_that_of_the_true_value(name, format, data):
+    """The reference is moved off the truth by up to its radius: it may leave the verdict open, never change it."""
+    truth, actual, peer = data.draw(sides(format))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    radius = quanta(truth, format) * 10.0 ** data.draw(st.floats(-3, 1))
+    hi = truth + radius * rng.uniform(-1, 1, truth.size)
+    limits = material(name) | ({"peer": peer} if "peer" in STANDARDS[name].takes else {})
+    known = Expected(hi, np.zeros(hi.shape), radius * 1.000001, np.zeros(hi.shape, np.uint8))
+    found = judged(name, actual, known, format, **limits).verdict
+
+    assert found in ("undecided", judged(name, actual, truth, format, **limits).verdict)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in STANDARDS.items() if name not in ("auto", "bound", "backward")])
+def test_a_scalar_is_judged_as_any_tensor(name):
+    limits = material(name, 1)
+    if "peer" in limits:
+        limits["peer"] = limits["peer"].reshape(())
+
+    assert judged(name, 1.0, 1.0, "fp32", **limits).verdict == "pass"
+
+
+def test_runs_need_an_axis_to_be_counted_along():
+    with pytest.raises(NotComparableError, match="runs are counted along the first axis, found a scalar"):
+        judged("cann-dual-l0", 1.0, 1.0, "fp32", peer=1.0, runs=True)
 
 
 # --- what they cannot see -------------------------------------------------------------------------------------------

@@ -66,21 +66,32 @@ class _Side:
         self._count = np.zeros(runs)
 
     def add(self, run: Array, truth: Array, error: Array, radius: Array, small: float, tiny: float) -> None:
-        """Take elements into account; `run` says which run each is of."""
-        size, runs, large = np.abs(truth), self._count.size, np.abs(truth) >= small
-        self._count += np.bincount(run[large], minlength=runs)
+        """Take elements into account; `run` says which run each is of, in ascending order."""
+        size, large = np.abs(truth), np.abs(truth) >= small
+        ids, starts = _segments(run[large])
+        few, firsts = _segments(run[~large])
+        self._count[ids] += np.diff(np.append(starts, np.count_nonzero(large)))
         for end, way in enumerate((-1.0, 1.0)):
             off = np.maximum(np.abs(error) + way * radius, 0.0)
-            relative = off / (np.maximum(size - way * radius, 0.0) + TINY)
-            np.maximum.at(self._worst[end], run[large], relative[large])
-            self._sum[end] += np.bincount(run[large], relative[large], runs)
-            self._square[end] += np.bincount(run[large], off[large] ** 2, runs)
-            self._missed[end] += np.bincount(run[~large], off[~large] > tiny, runs)
+            relative = off[large] / (np.maximum(size - way * radius, 0.0)[large] + TINY)
+            if ids.size:
+                self._worst[end, ids] = np.maximum(self._worst[end, ids], np.maximum.reduceat(relative, starts))
+                self._sum[end, ids] += np.add.reduceat(relative, starts)
+                with np.errstate(over="ignore"):  # a reference that knows nothing
+                    self._square[end, ids] += np.add.reduceat(off[large] ** 2, starts)
+            if few.size:
+                self._missed[end, few] += np.add.reduceat((off[~large] > tiny).astype(np.float64), firsts)
 
     def figures(self) -> Array:
         """MARE, MERE, RMSE and the errors of small values: (2 ends, 4 figures, runs)."""
         count = np.maximum(self._count, 1.0)
         return np.stack([self._worst, self._sum / count, np.sqrt(self._square / count), self._missed], axis=1)
+
+
+def _segments(run: Array) -> tuple[Array, Array]:
+    """The runs that occur in an ascending row, and where each starts."""
+    starts = np.flatnonzero(np.diff(run, prepend=-1))
+    return run[starts], starts
 
 
 @dataclass
@@ -116,7 +127,8 @@ class Dual:
         """Each figure over the peer's, from low to high: (4 figures, runs)."""
         own, peers = self._own.figures(), self._peer.figures()
         floor = np.array([self._small] * 3 + [1.0])[:, None]
-        return own[0] / np.maximum(peers[1], floor), own[1] / np.maximum(peers[0], floor)
+        with np.errstate(over="ignore"):
+            return own[0] / np.maximum(peers[1], floor), own[1] / np.maximum(peers[0], floor)
 
     def decide(self, counts: Counts) -> Decision:
         """By the ratios, and where a run is beyond them by the medians of all."""
@@ -138,7 +150,7 @@ class Dual:
             return outcome, f"no second check: its {ASKED:,} runs were not given (--runs)"
         if self._runs < RUNS:
             return "fail", f"second check: {self._runs} runs, fewer than {RUNS} fail"
-        bounds = [Span(lower_bound(a), lower_bound(b)) for a, b in zip(low, high, strict=True)]
+        bounds = [_lower_bounds(*ends) for ends in zip(low, high, strict=True)]
         stated = ", ".join(f"{name} {bound}" for name, bound in zip(NAMES, bounds, strict=True))
         return all_of(
             [b.within(1.0) for b in bounds]
@@ -152,14 +164,21 @@ def _within(low: Array, high: Array, limits: Array) -> Outcome:
     return "undecided" if (low <= limits[:, None]).all() else "fail"
 
 
+def _lower_bounds(low: Array, high: Array) -> Span:
+    """Where the reference is exact the two ends are one."""
+    first = lower_bound(low)
+    return Span(first, first if np.array_equal(low, high) else lower_bound(high))
+
+
 def lower_bound(ratios: Array) -> float:
     """The 2.5 % point of the medians of resamples with replacement.
 
     >>> lower_bound(np.full(200, 1.25))
     1.25
     """
-    draws = np.random.default_rng(0).integers(0, ratios.size, (RESAMPLES, ratios.size))
-    return float(np.percentile(np.median(ratios[draws], axis=1), 2.5))
+    rng, size = np.random.default_rng(0), ratios.size
+    medians = [np.median(ratios[rng.integers(0, size, size)]) for _ in range(RESAMPLES)]
+    return float(np.percentile(medians, 2.5))
 
 
 def _standard(level: str) -> Standard:

@@ -59,10 +59,12 @@ def _between(elements: Elements) -> Array:
 
 
 def _open(elements: Elements) -> Array:
-    """1 where the radius leaves open which of two floats RN(r) is."""
+    """By how many floats the radius lets RN(r) move; below a power of two they lie twice as close."""
     if elements.radius is None:
         return np.zeros(len(elements))
-    return ((elements.rounded[1] + elements.slack >= 0.5) & (elements.radius > 0.0)).astype(np.float64)
+    nearest, off = elements.rounded
+    beyond = np.where(np.frexp(nearest)[0] == 0.5, 2.0, 1.0) * (off + elements.slack) - 0.5
+    return np.where((elements.radius > 0.0) & (beyond >= 0.0), np.floor(beyond) + 1.0, 0.0)
 
 
 ACCOUNT = Account(
