@@ -9,6 +9,7 @@ taken in chunks: memory stays a few MiB beyond the mask.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -211,7 +212,8 @@ class _Comparison:
         notes |= {"nan_pairs": self._nan_pairs} if self._nan_pairs else {}
         notes |= {"warning": 1} if decision.warning else {}
         if decision.of_tensor:
-            return notes | ({} if decision.outcome == "pass" else {"needed_factor": decision.factor})
+            known = decision.outcome != "pass" and math.isfinite(decision.factor)
+            return notes | ({"needed_factor": decision.factor} if known else {})
         if beyond:
             notes["needed_factor" if self._factor else "needed_limit"] = self._needed
         return notes

@@ -62,9 +62,16 @@ def described(tensor: TensorComparison) -> str:
 def largest(tensor: TensorComparison) -> str:
     """The largest errors of a tensor, in ULP, absolute and relative."""
     if tensor.verdict == "not_compared":
-        return "nothing but NaN on both sides" if tensor.compared else "nothing to compare"
+        return _not_compared(tensor)
     absolute, relative = numbers.error(tensor.max_abs), numbers.error(tensor.max_rel)
     return f"worst {numbers.error(worst_ulp(tensor))} ULP, abs {absolute}, rel {relative}"
+
+
+def _not_compared(tensor: TensorComparison) -> str:
+    """Why a tensor was not compared; where its standard has no limit the rule says so."""
+    if not tensor.compared:
+        return "nothing to compare"
+    return "nothing but NaN on both sides" if tensor.compared == _count(tensor, "nan_pairs") else "no limit"
 
 
 def worst_ulp(tensor: TensorComparison) -> float:
@@ -103,7 +110,11 @@ def would_pass(tensor: TensorComparison) -> str:
         return f"at a limit of {numbers.at_least(limit)} ULP"
     if factor is not None and math.isinf(factor):
         return "only where nothing differs"
-    return "at every limit" if factor is None else f"at {numbers.at_least(factor)} times the limit"
+    if factor is None:
+        return (
+            "at every limit" if tensor.verdict == "pass" else "at no single factor: the rule is about the whole tensor"
+        )
+    return f"at {numbers.at_least(factor)} times the limit"
 
 
 def divergence(report: Report) -> str:

@@ -3,6 +3,8 @@
 What a source lets through is written down too: a test shows the fault that passes, and that `auto` catches it.
 """
 
+import ast
+import csv
 import json
 import math
 import os
@@ -899,3 +901,36 @@ def test_the_onnx_backend_s_comparison_agrees():
         except AssertionError:
             wanted = "fail"
         assert judged("onnx-backend", actual, truth, "fp32").verdict == wanted
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(
+    not MSPROBE.exists(), reason="msprobe's recorded results: set PRECDIFF_CASES to the folder of cases"
+)
+@pytest.mark.parametrize(
+    ("table", "folders"), [("bf16_vs_fp32", ("bf16", "fp32")), ("fp32_truncate_vs_fp32", ("fp32_truncate", "fp32"))]
+)
+def test_figures_and_verdict_of_msprobe_compare_are_those_of_its_recorded_tables(table, folders):
+    torch = pytest.importorskip("torch")
+    seen = 0
+    for row in csv.DictReader((MSPROBE / f"{table}.csv").read_text().splitlines()):
+        names = ast.literal_eval(row["Data_name"]) if row["Data_name"].startswith("[") else []
+        if len(names) != 2 or "float" not in row["NPU Dtype"] or row["Cosine"] in ("unsupported", "N/A", "nan"):
+            continue
+        sides = [
+            torch.load(next((MSPROBE.parent / folder).rglob(name)), weights_only=True).to(torch.float64).numpy()
+            for folder, name in zip(folders, names, strict=True)
+        ]
+        found = compare_tensor(
+            carrier(sides[0].astype(np.float32)), Expected.reals(sides[1]), "fp32", "msprobe-compare"
+        ).row
+        cosine, largest = float(row["Cosine"]), float(row["MaxAbsErr"])
+        zeros = not any(side.any() for side in sides)
+        assert zeros or found.cosine == pytest.approx(cosine, abs=1e-6)
+        assert found.max_abs == pytest.approx(largest, rel=1e-5, abs=1e-12)
+        assert found.rmse * math.sqrt(sides[0].size) == pytest.approx(float(row["EucDist"]), rel=1e-5, abs=1e-11)
+        reached = not ((cosine < 0.99 and largest > 0.001) or cosine < 0.9 or largest > 1)
+        assert found.verdict == ("pass" if reached else "fail")
+        seen += 1
+
+    assert seen > 100
