@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from precdiff.comparison import TensorComparison
 from precdiff.report import findings, rows
+from precdiff.report.limits import would_pass
 from precdiff.report.report import Report
 
 _COLOURS = {"pass": "\x1b[32m", "fail": "\x1b[31m", "undecided": "\x1b[33m", "not_compared": "\x1b[33m"}
@@ -81,7 +82,7 @@ def assertion(report: Report) -> str:
     if tensor is None:
         return lines[0]
     first = [("over limit", rows.over_limit(tensor)), ("mismatched", rows.mismatches(tensor))]
-    last = [("ULP", _distribution(tensor)), ("would pass", rows.would_pass(tensor))]
+    last = [("ULP", _distribution(tensor)), ("would pass", would_pass(tensor))]
     last += [("likely cause", findings.likely_cause(report)), ("next", findings.next_command(report))]
     table = [_INDENT + line for line in rows.worst_table(tensor).lines()] if tensor.worst else []
     return "\n".join([*lines, *_facts(first, _LABELS), *table, *_facts(last, _LABELS)])
