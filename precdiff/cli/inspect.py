@@ -45,7 +45,7 @@ def command(terminal: Terminal, file: str, path: str) -> int:
 def _headline(summary: dict[str, Any]) -> str:
     state = "" if summary["complete"] else ", INCOMPLETE: the run did not come to its end"
     seed = "" if summary["seed"] is None else f", seed {summary['seed']}"
-    run = f"{summary['kernel']} on {summary['profile']}{seed}"
+    run = f"{summary['kernel']} on {summary['profile']}{seed}" if summary["kernel"] else f"read by {summary['reader']}"
     return f"{summary['path']}: {run}, {summary['steps']} steps, {summary['tensors']} tensors{state}"
 
 

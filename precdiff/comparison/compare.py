@@ -209,8 +209,7 @@ class _Comparison:
 
     def _notes(self, beyond: int, decision: Decision) -> dict[str, float]:
         notes = {"excused_max_ulp": self._excused_ulp} if self._excused else {}
-        agreed = self._nan_pairs if self._limits.conventions.equal_nan else 0
-        notes |= {"nan_pairs": agreed} if agreed else {}
+        notes |= {"nan_pairs": self._nan_pairs} if self._nan_pairs else {}
         notes |= {"warning": 1} if decision.warning else {}
         if decision.of_tensor:
             known = decision.outcome != "pass" and math.isfinite(decision.factor)

@@ -6,7 +6,7 @@ reader.py (how a path becomes a Dump) and readers/. commit.py is why a killed ru
 
 from precdiff.dump.checking import Problem
 from precdiff.dump.dump import Dump
-from precdiff.dump.reader import READERS, open_dump
+from precdiff.dump.reader import READERS, open_dump, open_dumps
 from precdiff.dump.references import Reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.salvaging import Salvaged, salvage, verify
@@ -27,6 +27,7 @@ __all__ = [
     "add_references",
     "checksum",
     "open_dump",
+    "open_dumps",
     "salvage",
     "statistics_of",
     "verify",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from precdiff.dump.h5types import stored_format
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.schema import DATA_KINDS
-from precdiff.dump.statistics import checksum, statistics_of
+from precdiff.dump.statistics import UNCOUNTED, VALUE, checksum, kind_of, statistics_of
 from precdiff.errors import PrecDiffError
 from precdiff.formats import FORMATS, Array, from_bits, get_format
 
@@ -67,18 +67,32 @@ def _values(tensors: Mapping[str, TensorRow], pieces: Pieces) -> Iterator[Proble
 
 def tensor_problem(row: TensorRow, pieces: Pieces) -> str:
     """What is wrong with a tensor's row or values; empty when nothing is."""
-    if row.format not in FORMATS or stored_format(row.format).name != row.stored_format:
+    if row.data == "full" and not _holds(row.stored_format, row.format):
         return f"cannot be read: format {row.format!r}, stored as {row.stored_format!r}, is unknown"
+    if row.note:
+        return row.note
     if row.data not in DATA_KINDS:
         return f"keeps {row.data!r} of its values; allowed are {', '.join(DATA_KINDS)}"
     return _value_problem(row, pieces) if row.data == "full" else ""
 
 
+def _holds(stored: str, format: str) -> bool:
+    """Whether codes of `stored` may stand for values of `format`: its own, or those of a wider float."""
+    if stored not in FORMATS or format not in FORMATS:
+        return False
+    own, wide = get_format(format), get_format(stored)
+    return stored_format(own) is wide or (own.is_float and wide.is_float and wide.p >= own.p)
+
+
 def _value_problem(row: TensorRow, pieces: Pieces) -> str:
     try:
-        found = checksum(codes for _, codes in pieces(row.id))
-        if found != row.checksum:
+        found = checksum((codes for _, codes in pieces(row.id)), kind_of(row.checksum))
+        ours = row.statistics is not None and row.statistics.nan_count != UNCOUNTED
+        recorded = row.checksum and not row.checksum.startswith(VALUE)
+        if found != row.checksum and (recorded or ours):
             return f"its values have {found}, recorded was {row.checksum}"
+        if not ours:
+            return ""
         stored = get_format(row.stored_format)
         statistics = statistics_of(from_bits(codes, stored) for _, codes in pieces(row.id))
     except PrecDiffError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from precdiff.dump.parameters import decode, decode_mapping, encode
 from precdiff.dump.rows import Ports, StepRow, TensorRow
 from precdiff.dump.schema import text
-from precdiff.dump.statistics import Statistics
+from precdiff.dump.statistics import UNCOUNTED, Statistics
 
 _NUMBERS = tuple(field.name for field in dataclasses.fields(Statistics))
 
@@ -46,7 +46,7 @@ def tensor_columns(row: TensorRow) -> tuple[Any, ...]:
 def tensor_of(record: dict[str, Any]) -> TensorRow:
     """The tensor of a record."""
     numbers = [record.pop(name) for name in _NUMBERS]
-    statistics = None if numbers[-1] < 0 else Statistics(*numbers)
+    statistics = None if numbers[-1] < 0 and numbers[-1] != UNCOUNTED else Statistics(*numbers)
     return TensorRow(**{**record, "shape": _shape(record["shape"]), "statistics": statistics})
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from precdiff.dump.checking import Problem, problems_of
 from precdiff.dump.references import Reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
-from precdiff.dump.statistics import checksum
+from precdiff.dump.statistics import checksum, kind_of
 from precdiff.dump.summary import summarise
 from precdiff.dump.traces import trace_of
 from precdiff.errors import FileError, UnknownNameError
@@ -34,6 +34,8 @@ class Dump(ABC):
 
     #: name of the reader that opened it
     reader: ClassVar[str]
+    #: whether it takes what other readers know more of, and is asked after them
+    general: ClassVar[bool] = False
 
     def __init__(
         self, path: Path, attributes: Attributes, steps: tuple[StepRow, ...], tensors: Mapping[str, TensorRow]
@@ -52,6 +54,11 @@ class Dump(ABC):
     @abstractmethod
     def open(cls, path: Path) -> Self:
         """The dump at `path`."""
+
+    @classmethod
+    def members(cls, path: Path) -> list[Path]:
+        """Where a set of dumps is at `path`, each of them, to be opened by itself; else the path."""
+        return [path]
 
     @abstractmethod
     def codes(self, id: str) -> Array:
@@ -87,7 +94,8 @@ class Dump(ABC):
         """The row of a tensor whose values were kept."""
         row = self.row(id)
         if row.data != "full":
-            raise FileError(f"{self.path}: of tensor {id!r} only {row.data} was kept, not its values")
+            why = f": {row.note}" if row.note else ""
+            raise FileError(f"{self.path}: of tensor {id!r} only {row.data} was kept, not its values{why}")
         return row
 
     def tensor(self, id: str) -> Array:
@@ -122,7 +130,7 @@ class Dump(ABC):
 
     def _whole(self, id: str) -> Array:
         row, codes = self.row(id), np.asarray(self.codes(id))
-        if row.checksum and checksum(codes) != row.checksum:
+        if row.checksum and checksum(codes, kind_of(row.checksum)) != row.checksum:
             advice = f"`precdiff verify {self.path}` lists all that is wrong; record it again, or salvage it"
             raise FileError(f"{self.path}: the values of tensor {id!r} do not match their checksum. {advice}")
         return from_bits(codes, get_format(row.stored_format))

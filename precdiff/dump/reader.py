@@ -19,12 +19,37 @@ READERS: Registry[type[Dump]] = Registry("reader", "precdiff.dump.readers")
 
 
 def open_dump(path: str | Path) -> Dump:
-    """Open a dump of any known kind."""
+    """Open a dump of any known kind; a set of several raises with their names."""
     path = Path(path)
+    reader = _reader_of(path)
+    members = reader.members(path)
+    if len(members) > 1:
+        names = ", ".join(str(member.relative_to(path)) for member in members[:8])
+        more = f" and {len(members) - 8} more" if len(members) > 8 else ""
+        raise FileError(f"{path} holds {len(members)} dumps: {names}{more}. Name one of them")
+    return reader.open(path)
+
+
+def open_dumps(path: str | Path) -> list[Dump]:
+    """Open a dump, or every dump of a set: the ranks of a step, the steps of a run, in that order."""
+    path = Path(path)
+    reader = _reader_of(path)
+    opened: list[Dump] = []
+    try:
+        opened.extend(reader.open(member) for member in reader.members(path))
+    except BaseException:
+        for dump in opened:
+            dump.close()
+        raise
+    return opened
+
+
+def _reader_of(path: Path) -> type[Dump]:
+    """The kind whose content this is; general kinds are asked last."""
     head = _head(path)
-    for _, reader in READERS.items():
+    for reader in sorted((reader for _, reader in READERS.items()), key=lambda reader: reader.general):
         if reader.sniff(path, head):
-            return reader.open(path)
+            return reader
     raise FileError(_unknown(path, head))
 
 

@@ -51,7 +51,11 @@ class StepRow:
 
 @dataclass(frozen=True)
 class TensorRow:
-    """One tensor. `data` says what was kept: full | stats | checksum; `where` is its place in the file."""
+    """One tensor. `data` says what was kept: full | stats | checksum; `where` is its place in the file.
+
+    Dumps of other programs: `format` is a name of theirs where PrecDiff has none, and `note` says why values that were
+    meant to be there cannot be had. Statistics are as recorded, in the precision they were recorded in.
+    """
 
     id: str
     format: str
@@ -63,7 +67,9 @@ class TensorRow:
     data: str = "full"
     where: str = ""
     statistics: Statistics | None = None
+    #: `kind:digits`, kind one of CHECKSUMS (dump/statistics.py), or `value:number` of a scalar that is its own
     checksum: str = ""
+    note: str = ""
 
     @property
     def size(self) -> int:

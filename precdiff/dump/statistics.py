@@ -2,7 +2,8 @@
 
     min, max, mean, l2     over the finite elements, NaN where there is none; infinities and NaNs are counted apart
     mean                   sum x / n;   l2 = sqrt(sum x^2), scaled by a power of two so that no sum overflows
-    checksum               sha256 of the stored codes, little-endian, in C order
+    checksum               sha256 of the stored codes, little-endian, in C order; other programs record crc32 (zlib's;
+                           msprobe calls it md5) or xor64 (exclusive or of 64-bit words, the last filled with zeros)
 
 Sums run over blocks of fixed size which `math.fsum` adds exactly, so a value does not depend on how a tensor was cut up
 or on the host. This file must not know files.
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +26,15 @@ from precdiff.formats import Array
 BLOCK = 2**18
 
 
+#: how the checksum of a scalar begins that is its own (msprobe's xor)
+VALUE = "value:"
+#: counts that nobody made, in statistics another program recorded
+UNCOUNTED = -2
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """The numbers of one tensor."""
+    """The numbers of one tensor; recorded by another program, as it had them: NaN for what it left out."""
 
     min: float
     max: float
@@ -108,16 +116,57 @@ def _ldexp(x: float, exponent: int) -> float:
         return math.inf
 
 
-def checksum(codes: Array | Iterable[Array]) -> str:
-    """The checksum of codes, given whole or in C-ordered pieces.
+class _Xor64:
+    """The exclusive or of 64-bit little-endian words; the bytes may come in pieces of any length."""
+
+    def __init__(self) -> None:
+        self._word, self._rest = 0, b""
+
+    def update(self, data: Any) -> None:
+        content = self._rest + bytes(data)
+        whole = len(content) // 8 * 8
+        self._word ^= int(np.bitwise_xor.reduce(np.frombuffer(content, "<u8", whole // 8)))
+        self._rest = content[whole:]
+
+    def hexdigest(self) -> str:
+        return f"{self._word ^ int.from_bytes(self._rest, 'little'):016x}"
+
+
+class _Crc32:
+    """CRC-32 of ISO 3309, as zlib has it."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def update(self, data: Any) -> None:
+        self._sum = zlib.crc32(data, self._sum)
+
+    def hexdigest(self) -> str:
+        return f"{self._sum:08x}"
+
+
+#: kind -> what computes it
+CHECKSUMS: dict[str, Callable[[], Any]] = {"sha256": hashlib.sha256, "crc32": _Crc32, "xor64": _Xor64}
+
+
+def checksum(codes: Array | Iterable[Array], kind: str = "sha256") -> str:
+    """The checksum of codes, given whole or in C-ordered pieces, as `kind:digits`.
 
     >>> checksum(np.array([0x3C00], np.uint16))[:20]
     'sha256:505114fe53717'
+    >>> checksum(np.array([1, 2, 4]), "xor64")
+    'xor64:0000000000000007'
     """
-    digest = hashlib.sha256()
+    digest = CHECKSUMS[kind]()
     for piece in [codes] if isinstance(codes, np.ndarray) else codes:
         digest.update(_little_endian(piece))
-    return f"sha256:{digest.hexdigest()}"
+    return f"{kind}:{digest.hexdigest()}"
+
+
+def kind_of(checksum: str) -> str:
+    """The kind of a recorded checksum, sha256 where it names none that can be computed."""
+    kind = checksum.partition(":")[0]
+    return kind if kind in CHECKSUMS else "sha256"
 
 
 def _little_endian(codes: Array) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
+from precdiff.dump.statistics import UNCOUNTED, Statistics
 from precdiff.errors import UnknownNameError
 
 #: the whole profile is long; its name is an attribute of its own
@@ -59,8 +60,14 @@ def _tensor(row: TensorRow, step: StepRow | None) -> dict[str, Any]:
     about |= {"op": step.op if step else None, "source": step.source if step else None}
     about |= {"inputs": [id for _, id in step.inputs] if step else []}
     about |= {"format": row.format, "shape": list(row.shape), "data": row.data, "checksum": row.checksum}
-    numbers = dataclasses.asdict(row.statistics) if row.statistics else {}
-    return {**about, "statistics": {name: _number(value) for name, value in numbers.items()} or None}
+    about |= {"note": row.note} if row.note else {}
+    return {**about, "statistics": _numbers(row.statistics) if row.statistics else None}
+
+
+def _numbers(statistics: Statistics) -> dict[str, Any]:
+    """Counts that nobody made are null."""
+    found = {name: _number(value) for name, value in dataclasses.asdict(statistics).items()}
+    return {k: None if k.endswith("_count") and v == UNCOUNTED else v for k, v in found.items()}
 
 
 def _number(value: float) -> float | str:

@@ -33,9 +33,7 @@ def to_bits(values: object, fmt: str | Format) -> Array:
     """
     fmt = get_format(fmt)
     found = np.asarray(values)
-    if not found.dtype.isnative:
-        found = found.astype(found.dtype.newbyteorder("="))
-    if found.dtype.name == fmt.native:
+    if found.dtype.name == fmt.native and found.dtype.isnative:
         return _with_unused_bits_clear(found.view(fmt.storage), fmt)
     carried = _into_carrier(found, fmt)
     if fmt.native == fmt.carrier:

@@ -23,7 +23,7 @@ def both(actual: object, expected: object, dtype: object = None, name: str = "")
     found = as_array(actual, mine)
     own = _own_format(found, mine)
     format = own if dtype is None else _format(dtype)
-    values = found if format is own else _in_format(found, format, mine)
+    values = _native(found) if format is own else _in_format(found, format, mine)
     return values, _expected(expected, format, theirs, strict=dtype is None), format
 
 
@@ -42,6 +42,11 @@ def _own_format(array: Array, side: str) -> Format:
         return format_of(array)
     except PrecDiffError as error:
         raise NotComparableError(f"{side}: {error}") from None
+
+
+def _native(array: Array) -> Array:
+    """The array as it is where its bytes are in the host's order, so that nothing is copied."""
+    return array if array.dtype.isnative else carrier(array)
 
 
 def _format(dtype: object) -> Format:
@@ -69,7 +74,7 @@ def _in_format(found: Array, format: Format, side: str) -> Array:
             f"{side} holds {first!r}, which {format} does not. Round it first, or leave out dtype={format.name!r}."
         )
         raise NotComparableError(message)
-    return wide.astype(format.carrier, copy=False)
+    return wide.astype(format.carrier)
 
 
 def _expected(expected: object, format: Format, side: str, strict: bool) -> Expected:
@@ -80,7 +85,8 @@ def _expected(expected: object, format: Format, side: str, strict: bool) -> Expe
     own = _own_format(values, side)
     if strict and own not in (format, FORMATS["fp64"]):
         raise NotComparableError(_mixed(format, own, side))
-    return Expected.array(values, format) if own is format else Expected.reals(values)
+    native = _native(values)
+    return Expected.array(native, format) if own is format else Expected.reals(native)
 
 
 def _mixed(format: Format, own: Format, side: str) -> str:

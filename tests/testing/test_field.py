@@ -136,17 +136,6 @@ def test_077_comparing_takes_little_memory_of_its_own(large, dtype, strided):
     assert own < actual.size + 12e6  # a mask of a byte an element, and some chunks
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.int8, ">f4"])
-def test_077_sixteen_million_elements_take_less_than_twice_their_memory(dtype):
-    """Of both arrays together, theirs included: numpy's assert_allclose takes 7.3 times one of them beside."""
-    actual = np.random.default_rng(0).standard_normal(2**24, np.float32).astype(dtype)
-    expected = actual.copy()
-    own = peak(lambda: assert_ulp_close(actual, expected, max_ulp=0))
-
-    assert own + actual.nbytes + expected.nbytes < 2 * (actual.nbytes + expected.nbytes)
-
-
 def test_079_unsigned_integers_do_not_wrap_around():
     row = case("079-t-uint8")
     actual, expected = inputs(row)
