@@ -143,7 +143,7 @@ def archive(path, pickled):
 def test_nothing_is_run(tmp_path, by, protocol):
     mark = tmp_path / "ran"
     archive(tmp_path / "x.pt", pickle.dumps({"x": Runs(str(mark), by)}, protocol))
-    with pytest.raises(FileError, match=r"refused, its names '(posix|builtins|__builtin__|subprocess|commands)\."):
+    with pytest.raises(FileError, match=r"names '(posix|builtins|__builtin__|subprocess|commands)\."):
         open_dump(tmp_path / "x.pt")
     assert not mark.exists()
 
