@@ -41,6 +41,7 @@ FILES = [
 NAMES = [
     *list(KERNELS)[:12], "pov", "softmax_naive", "fp16", "bf16", "fp32", "fp64", "e4m3fn", "tf32", "i8", "bool", "fp12",
     "ieee", "ascend-910b", "ascend-910B", "auto", "ulp", "allclose", "bitwise", "mpmath", "kernels", "causes", "*", "",
+    "torch", "cann-dual-l0", "cann-mixed", "opencl-full", "msprobe-api", "exp", "standards",
 ]  # fmt: skip
 PAIRS = [
     "x=1", "x=", "=1", "x", "x=x.npy", "y=0x1.8p3", "variant=v1", "variant=v9", "acc=fp16", "inner=fp32", "axis=7",
@@ -92,6 +93,10 @@ WORKING = [
     "eval f.fpcore:two x=2 y=3 --profile ascend-910b", f"tune pow --input x={SPECS[0]} --input y={SPECS[4]} --budget 1",
     "sweep reduce_sum --input x=normal(0,1,shape=(4,K)) --set K=4,8 --format fp16,bf16 --csv new.csv",
     "serve folder --port 0 --host localhost", "check r.json --max-ulp 4 --json",
+    "compare x.npy x.npy --standard cann-dual-l1 --peer x.npy --runs", "compare run.h5 --standard opencl-full --op exp",
+    "compare raw.bin:fp16:32 raw.bin:fp16:32 --standard msprobe-ulp --peer raw.bin:fp16:32", "list standards --json",
+    "verify-result raw.bin raw.bin --format fp16 --rtol 1e-3 --error-tol 0.1 --golden-format fp16 --explain",
+    f"verify-result raw.bin raw.bin --format fp16 --kernel pow --input x={SPECS[0]} --input y={SPECS[4]} --json",
 ]  # fmt: skip
 
 CONTEXT = click.Context(main)
