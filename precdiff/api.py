@@ -92,7 +92,7 @@ def compare(
 
     Settings: `standard` (`precdiff list standards`), `max_ulp`, `rtol`, `atol`, `zero_atol`, `allow_fraction`, `op`,
     `peer` (what a peer gave in place of `actual`), `runs`, `backend` auto | mpmath. `layer` is a glob on layer names.
-    With `declared`, a Run, `actual` is what a device gave for its output.
+    With `declared`, a Run, `actual` is what a device gave for its output, or a mapping of its outputs.
 
     >>> import numpy as np
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp

@@ -1,4 +1,4 @@
-"""The Report of a device's output alone: judged by the reference of its kernel, held against the emulated run.
+"""The Report of a device's outputs alone: judged by the reference of its kernel, held against the emulated run.
 
 The steps between are the emulation's. Where bits differ, explain names the configuration that gives them, or the
 departure (diagnose/reproduction.py); what the kernel itself does wrong follows.
@@ -7,8 +7,10 @@ departure (diagnose/reproduction.py); what the kernel itself does wrong follows.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from precdiff.comparison import overall
 from precdiff.diagnose.configurations import Configuration, configurations
@@ -29,7 +31,7 @@ BUDGET = 60.0
 
 
 def bare_report(array: Any, declared: Run, settings: Settings, layer: str | None = None) -> Report:
-    """Judge the array as the one output of `declared`."""
+    """Judge the array as the one output of `declared`, or a mapping of arrays as its outputs."""
     run = with_output(declared, array)
     return _of(judged_report(Judgement(run.trace, run.kernel, settings), _name(run), layer), declared, run)
 
@@ -49,6 +51,8 @@ def bare_explained(
 
 def _repeated(declared: Run, arrays: Sequence[Any], settings: Settings) -> Finding | None:
     """The finding of runs that differ among each other."""
+    if len(declared.trace.outputs) != 1:
+        raise NotComparableError("runs again are compared for kernels of one output; leave `again` out")
     (id,) = declared.trace.outputs.values()
     outputs = [with_output(declared, array).trace.values[id] for array in arrays]
     return repeated(declared.trace, outputs, Judgement(declared.trace, declared.kernel, settings).totals[id].values)
@@ -100,37 +104,49 @@ def _of(report: Report, declared: Run, run: Run, **facts: str) -> Report:
 
 
 def differing(declared: Run, run: Run) -> int:
-    """How many bit patterns of the output differ."""
-    (id,) = run.trace.outputs.values()
+    """How many bit patterns of the outputs differ."""
+    return sum(_differing(declared, run, id) for id in set(run.trace.outputs.values()))
+
+
+def _differing(declared: Run, run: Run, id: str) -> int:
     one, other = (to_bits(made.trace.values[id], made.trace.formats[id]) for made in (declared, run))
     return int((one != other).sum())
 
 
 def _emulation(declared: Run, run: Run) -> dict[str, Any]:
     """How the steps came about, how many elements the device gave otherwise, and whether another order explains it."""
-    (id,) = run.trace.outputs.values()
-    count = differing(declared, run)
-    sums = applies(declared.trace.step(id)) and count
+    ids = [id for id in run.trace.outputs.values() if _differing(declared, run, id)]
+    sums = [id for id in ids if applies(declared.trace.step(id))]
     return {
         "steps": f"emulated on {declared.trace.profile.name}",
-        "differs_from_emulation": count,
-        "noise": noise_verdict(declared.trace, id, run.trace.values[id]).line if sums else "",
+        "differs_from_emulation": differing(declared, run),
+        "noise": "; ".join(noise_verdict(declared.trace, id, run.trace.values[id]).line for id in sums),
     }
 
 
-def with_output(run: Run, array: Any) -> Run:
-    """The run with the array in place of its output."""
-    if len(run.trace.outputs) != 1:
-        names = ", ".join(run.trace.outputs)
-        raise NotComparableError(f"the kernel has the outputs {names}; allowed is one. Compare its dumps instead.")
-    given, (id,) = as_array(array, "the output"), run.trace.outputs.values()
+def with_output(run: Run, given: Any) -> Run:
+    """The run with the array in place of its one output, or with the mapping's arrays in place of all its outputs."""
+    outputs = run.trace.outputs
+    arrays = given if isinstance(given, Mapping) else dict.fromkeys(outputs, given)
+    if set(arrays) != set(outputs) or (len(outputs) != 1 and arrays is not given):
+        found = f"a mapping of {', '.join(map(str, arrays)) or 'nothing'}" if arrays is given else "one array"
+        raise NotComparableError(f"found {found}; the kernel gives {', '.join(outputs)}: pass a mapping of all of them")
+    ids = list(outputs.values())
+    if len(set(ids)) != len(ids):
+        raise NotComparableError(f"of the outputs {', '.join(outputs)} two are the same tensor; return it once")
+    values = {outputs[name]: _output(run, outputs[name], name, arrays[name]) for name in outputs}
+    return dataclasses.replace(run, trace=dataclasses.replace(run.trace, values={**run.trace.values, **values}))
+
+
+def _output(run: Run, id: str, name: str, array: Any) -> np.ndarray:
+    """The array as the values of that output, whose format and shape it must have."""
     if id in run.trace.inputs.values():
         raise NotComparableError(f"nothing was computed: the kernel returns its input {id} as it came")
+    given = as_array(array, "the output" if len(run.trace.outputs) == 1 else f"the output {name}")
     found, wanted = (format_of(given).name, given.shape), (run.trace.formats[id], run.trace.values[id].shape)
     if found != wanted:
         raise NotComparableError(
             f"found {found[0]} {found[1]}, the kernel gives {wanted[0]} {wanted[1]} on these inputs. "
             "Check --format, --set and the shapes."
         )
-    values = {**run.trace.values, id: carrier(given)}
-    return dataclasses.replace(run, trace=dataclasses.replace(run.trace, values=values))
+    return carrier(given)

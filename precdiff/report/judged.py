@@ -6,6 +6,7 @@ import dataclasses
 import fnmatch
 import platform
 from collections.abc import Sequence
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -152,6 +153,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{n: _version(n) for n in names}}
 
 
+@cache  # reading one takes longer than comparing a small array
 def _version(name: str) -> str:
     try:
         return metadata.version(name)

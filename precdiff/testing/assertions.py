@@ -118,8 +118,9 @@ def assert_precise(  # noqa: PLR0913  (what is judged, by what, and how: each by
     """Assert that `actual` is within a standard: of `expected`, of a kernel's true values, or of its own.
 
     With `expected` (arrays, a mapping of arrays, a Run or a dump) the two are compared. With `kernel` and its `inputs`
-    `actual` is what a device gave for the kernel's one output, and the certified reference on those inputs says what it
-    should be. With neither, `actual` is a Run or a dump, judged against the reference of its own steps.
+    `actual` is what a device gave for the kernel's output (for several: a mapping of all of them), and the certified
+    reference on those inputs says what it should be. With neither, `actual` is a Run or a dump, judged against the
+    reference of its own steps.
 
     `settings` are those of precdiff.compare: max_ulp, rtol, atol, zero_atol, ... `dtype` is as in assert_ulp_close,
     for arrays. Where a run or kernel fails, the cause is looked for, for `budget` seconds a problem (0: not at all).

@@ -199,3 +199,51 @@ def test_a_standard_that_needs_a_peer():
     caught(far, expected, "cann-dual-l1", peer=peer)
     with pytest.raises(PrecDiffError, match="peer"):
         assert_precise(peer, expected, "cann-dual-l1")
+
+
+def adam(param, grad, m, v, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8):
+    """The first step of Adam in fp64, after the paper (Kingma and Ba 2015, algorithm 1)."""
+    first, second = beta1 * m + (1 - beta1) * grad, beta2 * v + (1 - beta2) * grad**2
+    update = lr * (first / (1 - beta1)) / (np.sqrt(second / (1 - beta2)) + eps)
+    return {"param": param - update, "m": first, "v": second}
+
+
+@pytest.fixture(scope="module")
+def moments():
+    inputs = {name: RNG.normal(0, 1, 64).astype(np.float32) for name in ("param", "grad", "m")}
+    inputs["v"] = RNG.uniform(0, 1, 64).astype(np.float32)
+    wide = adam(**{name: x.astype(np.float64) for name, x in inputs.items()})
+    return inputs, {name: x.astype(np.float32) for name, x in wide.items()}
+
+
+def test_every_output_of_a_kernel_is_judged(moments):
+    inputs, right = moments
+    assert_precise(right, kernel="adam_step", inputs=inputs)
+    error = caught({**right, "v": right["v"] * np.float32(1.5)}, kernel="adam_step", inputs=inputs, budget=2)
+
+    assert {row.name: row.verdict for row in error.report.tensors} == {"param": "pass", "m": "pass", "v": "fail"}
+    assert str(error).startswith("FAIL: 1 of 3 tensors; v (fp32 64)")
+    assert error.report.findings
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda right: right["m"], "found one array; the kernel gives param, m, v: pass a mapping of all of them"),
+        (lambda right: {"m": right["m"]}, "found a mapping of m; the kernel gives param, m, v"),
+        (lambda right: {**right, "w": right["m"]}, "found a mapping of param, m, v, w; the kernel gives param, m, v"),
+        (lambda right: {**right, "m": right["m"][:3]}, r"found fp32 \(3,\), the kernel gives fp32 \(64,\)"),
+        (lambda right: {**right, "m": np.ma.masked_array(right["m"])}, "the output m: found a masked array"),
+    ],
+    ids=["one array", "too few", "too many", "shape", "masked"],
+)
+def test_outputs_that_are_not_those_of_the_kernel(moments, change, message):
+    inputs, right = moments
+    with pytest.raises(PrecDiffError, match=message):
+        assert_precise(change(right), kernel="adam_step", inputs=inputs)
+
+
+def test_one_output_may_be_named():
+    assert_precise({"out": exact_softmax(SCORES).astype(np.float16)}, kernel="softmax", inputs={"x": SCORES})
+    with pytest.raises(PrecDiffError, match="found a mapping of y; the kernel gives out"):
+        assert_precise({"y": SCORES}, kernel="softmax", inputs={"x": SCORES})
