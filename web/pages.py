@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from precdiff import __version__
 from precdiff.errors import PrecDiffError
-from precdiff.report import SCHEMA, Report, findings, pictures, rows
+from precdiff.report import SCHEMA, Report, findings, limits, pictures, rows
 from precdiff.report.codec import encode
 
 from .library import Entry, Library
@@ -138,7 +138,7 @@ def versions() -> Response:
     return jsonify({"precdiff": __version__, "report": SCHEMA})
 
 
-_MAKERS = {"rows": rows, "findings": findings, "pictures": pictures}
+_MAKERS = {"rows": rows, "limits": limits, "findings": findings, "pictures": pictures}
 
 
 @pages.app_errorhandler(PrecDiffError)
