@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import judging_options, subcommand
 from precdiff.cli.terminal import Terminal
@@ -11,6 +12,7 @@ from precdiff.cli.terminal import Terminal
 
 @subcommand
 @judging_options
+@export_options
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
     **options: Any,
@@ -22,6 +24,7 @@ def command(
     """
     from precdiff import api
 
-    with terminal.waiting("comparing"):
+    exports = Exports.taken(options)
+    with exports.answering(terminal, actual), terminal.waiting("comparing"):
         report = judged(api.compare, actual, expected, kernel, **options)
-    return finish(terminal, report, output, verbose)
+    return finish(terminal, report, output, verbose, exports)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import LIMIT, judging_options, subcommand
 from precdiff.cli.terminal import Terminal
@@ -21,6 +22,7 @@ _TEXTS, _WIDTH = 4, 150
 
 @subcommand
 @judging_options
+@export_options
 @click.option("--evidence", is_flag=True, help="Show every step's errors, share, condition, margins and grid.")
 @click.option("--again", multiple=True, metavar="FILE", help="The device's output of the same run repeated.")
 @click.option("--budget", type=LIMIT, metavar="SECONDS", help="Stop looking for proofs after it.")
@@ -34,11 +36,12 @@ def command(
     """
     from precdiff import api
 
-    with terminal.waiting("explaining"):
+    exports = Exports.taken(options)
+    with exports.answering(terminal, actual), terminal.waiting("explaining"):
         report = judged(api.explain, actual, expected, kernel, **options)
     if evidence:
         report = _with_evidence(terminal, report, actual, kernel)
-    return finish(terminal, report, output, verbose)
+    return finish(terminal, report, output, verbose, exports)
 
 
 def _with_evidence(terminal: Terminal, report: Report, actual: str, kernel: str | None) -> Report:

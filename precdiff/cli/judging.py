@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from precdiff.cli.exporting import Exports
 from precdiff.cli.running import Request
 from precdiff.cli.terminal import Terminal
 from precdiff.errors import FileError, NotComparableError, PrecDiffError
@@ -94,15 +95,16 @@ def _next(actual: str, kernel: str, request: Request) -> str:
     return shlex.join(["precdiff", "explain", actual, "--kernel", kernel, *request.words()])
 
 
-def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool) -> int:
+def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool, exports: Exports) -> int:
     """Print the report, write it where asked to, and give the exit code of its verdict."""
     from precdiff.report import text
 
-    terminal.say(text.render(report, terminal.width, terminal.colour, verbose).rstrip("\n"))
+    exports.say(terminal, text.render(report, terminal.width, terminal.colour, verbose).rstrip("\n"))
     document = report.to_json()
     if output is not None:
         _write(output, document)
         terminal.say(f"written {output}; judge it again with `precdiff check {output} --max-ulp N`")
+    exports.write(terminal, report)
     terminal.document(document)
     return exit_code(report.verdict)
 

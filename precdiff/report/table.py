@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from precdiff.report.printable import printable
+
 GAP = "  "
 
 
@@ -48,14 +50,19 @@ class Table:
         """
         table = self.within(width)
         widths = _widths(table, range(len(table.columns)))
-        cells = [[column.title for column in table.columns], *table.rows]
+        cells = _cells(table)
         return [
             GAP.join(_pad(*cell) for cell in zip(row, widths, table.columns, strict=True)).rstrip() for row in cells
         ]
 
 
 def _widths(table: Table, kept: Sequence[int]) -> list[int]:
-    return [max(len(row[i]) for row in [[column.title for column in table.columns], *table.rows]) for i in kept]
+    return [max(len(row[i]) for row in _cells(table)) for i in kept]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """The headings and the rows, each cell on one line."""
+    return [[column.title for column in table.columns], *([printable(cell) for cell in row] for row in table.rows)]
 
 
 def _width(table: Table, kept: Sequence[int]) -> int:

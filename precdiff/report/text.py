@@ -9,6 +9,7 @@ from __future__ import annotations
 from precdiff.comparison import TensorComparison
 from precdiff.report import findings, rows
 from precdiff.report.limits import would_pass
+from precdiff.report.printable import printable
 from precdiff.report.report import Report
 
 _COLOURS = {"pass": "\x1b[32m", "fail": "\x1b[31m", "undecided": "\x1b[33m", "not_compared": "\x1b[33m"}
@@ -20,13 +21,13 @@ _LABELS = len("likely cause")
 
 def render(report: Report, width: int = 100, colour: bool = False, verbose: bool = False) -> str:
     """Return the report for a terminal: verdict, first divergence, tensors, findings, worst elements."""
-    lines = [_painted(rows.verdict_line(report), report.verdict, colour), *_facts(rows.summary(report))]
+    lines = [_painted(printable(rows.verdict_line(report)), report.verdict, colour), *_facts(rows.summary(report))]
     if len(report.tensors) > 1:
         lines += ["", *_tensor_lines(report, width, colour, verbose)]
     for number, finding in enumerate(report.findings, 1):
         lines += [
             "",
-            f"Finding {number}: {findings.headline(finding)}",
+            f"Finding {number}: {printable(findings.headline(finding))}",
             *_facts(findings.finding_facts(finding, verbose)),
         ]
     tensor = rows.subject(report)
@@ -34,7 +35,7 @@ def render(report: Report, width: int = 100, colour: bool = False, verbose: bool
     for one in shown:
         lines += _tensor_details(one, width, verbose)
     if report.verdict == "fail":
-        lines += ["", f"Next: {findings.next_command(report)}"]
+        lines += ["", f"Next: {printable(findings.next_command(report))}"]
     return "\n".join(lines) + "\n"
 
 
@@ -47,7 +48,7 @@ def _painted(text: str, verdict: str, colour: bool) -> str:
 
 def _facts(facts: rows.Facts, wide: int = 0) -> list[str]:
     wide = wide or max((len(label) for label, _ in facts), default=0)
-    return [f"{_INDENT}{label.ljust(wide)}  {text}" for label, text in facts]
+    return [f"{_INDENT}{label.ljust(wide)}  {printable(text)}" for label, text in facts]
 
 
 def _tensor_lines(report: Report, width: int, colour: bool, verbose: bool) -> list[str]:
@@ -60,7 +61,7 @@ def _tensor_lines(report: Report, width: int, colour: bool, verbose: bool) -> li
 
 
 def _tensor_details(tensor: TensorComparison, width: int, verbose: bool) -> list[str]:
-    lines = ["", f"{rows.name_of(tensor)} ({rows.described(tensor)})"]
+    lines = ["", printable(f"{rows.name_of(tensor)} ({rows.described(tensor)})")]
     facts = rows.facts(tensor) if verbose else [("over limit", rows.over_limit(tensor))]
     lines += _facts([*facts, ("ULP", _distribution(tensor))])
     if tensor.worst:
@@ -78,11 +79,16 @@ def _distribution(tensor: TensorComparison) -> str:
 def assertion(report: Report) -> str:
     """Return the message of a failed assertion: about twelve lines, worst elements first, and what to do next."""
     tensor = rows.subject(report)
-    lines = [rows.verdict_line(report)]
+    lines = [printable(rows.verdict_line(report))]
     if tensor is None:
         return lines[0]
+    last = [("likely cause", findings.likely_cause(report)), ("next", findings.next_command(report))]
+    return "\n".join([*lines, about(tensor), *_facts(last, _LABELS)])
+
+
+def about(tensor: TensorComparison) -> str:
+    """What a tensor that does not pass looks like: mismatches, worst elements, errors by size, what would pass."""
     first = [("over limit", rows.over_limit(tensor)), ("mismatched", rows.mismatches(tensor))]
     last = [("ULP", _distribution(tensor)), ("would pass", would_pass(tensor))]
-    last += [("likely cause", findings.likely_cause(report)), ("next", findings.next_command(report))]
     table = [_INDENT + line for line in rows.worst_table(tensor).lines()] if tensor.worst else []
-    return "\n".join([*lines, *_facts(first, _LABELS), *table, *_facts(last, _LABELS)])
+    return "\n".join([*_facts(first, _LABELS), *table, *_facts(last, _LABELS)])
