@@ -109,20 +109,6 @@ def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool
     return exit_code(report.verdict)
 
 
-def check_replaceable(path: str) -> None:
-    """Raise where a file exists that is neither empty nor a report: dumps and sources are not written over."""
-    from precdiff.report import SCHEMA
-
-    if not Path(path).is_file() or not Path(path).stat().st_size:
-        return
-    try:
-        found = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise FileError(f"{path} exists and is no report of PrecDiff; choose another name, or delete it first")
-
-
 def _write(path: str, document: dict[str, Any]) -> None:
     try:
         Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")

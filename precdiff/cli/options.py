@@ -114,7 +114,7 @@ def pairs(context: click.Context, parameter: click.Parameter, values: tuple[str,
 
 def replaceable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
     """Refuse a FILE.json that exists and is no report, before any work is done."""
-    from precdiff.cli.judging import check_replaceable
+    from precdiff.cli.replacing import check_replaceable
 
     if path is not None:
         check_replaceable(path)
