@@ -430,6 +430,12 @@ def test_a_peer_that_is_no_better_lets_msprobe_s_ulp_rule_pass():
     assert judged("msprobe-ulp", actual, truth, peer=actual).verdict == "fail"
 
 
+def test_an_expected_zero_has_the_ulp_of_one_under_msprobe():
+    """2^-10 in fp16: 1 ULP of 0 as msprobe counts, 16,384 of those the format has there."""
+    assert judged("msprobe-ulp", [HALF], [0.0]).verdict == "pass"
+    assert judged("msprobe-ulp", [HALF * (1 + HALF)], [0.0]).verdict == "fail"
+
+
 def test_the_floor_of_msprobe_s_shares_lets_bf16_pass_beside_an_exact_peer():
     """0.0038 of the elements are too many, but below 2^-8, the floor under the peer's share."""
     for count, wanted in ((19, "pass"), (20, "fail")):

@@ -97,8 +97,8 @@ def api(a, r, eps, wide):
 
 
 def opencl_ulps(a, r, mantissa, emin, rounded):
-    """OpenCL-CTS, Ulp_Error: the gap below a power of two; 0 where a is the correctly rounded value."""
+    """OpenCL-CTS, Ulp_Error: the gap below a power of two, ilogb(0) is INT_MIN; 0 where a is the value rounded once."""
     fraction, exponent = np.frexp(r)
-    exponent = exponent - 1 - (fraction == 0.5)
+    exponent = np.where(r == 0.0, emin, exponent - 1 - (np.abs(fraction) == 0.5))
     errors = (a - r) * np.exp2(mantissa - np.maximum(exponent, emin))
     return np.where(a == rounded, 0.0, np.abs(errors))

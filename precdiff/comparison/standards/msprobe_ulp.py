@@ -4,13 +4,16 @@
     fp32:       mean |error| < 64 ULP, or |error| > 32 ULP in less than 5 %
     either:     or the share is below a peer's, own / max(peer's, floor) < 1
 
-Any one suffices. ULP as here: 2^(e - mantissa bits) at the expected value, the exponent not below the smallest normal.
+Any one suffices. ULP as here, 2^(e - mantissa bits) at the expected value, the exponent not below the smallest normal;
+but at an expected 0 msprobe takes e = 0.
 Numbers: msprobe 26.2.0, precision_standard/standard_config.py and ulp_compare.py.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from precdiff.comparison.elements import Elements
 from precdiff.comparison.standard import STANDARDS, Account, Judgement, Limits, Standard, numbers_for
@@ -44,13 +47,21 @@ def rule(limits: Limits, format: Format) -> str:
 def judge(elements: Elements, limits: Limits) -> Judgement:
     """Mark the elements that count."""
     most = numbers_for(TABLE, elements.format, "msprobe-ulp").ulps
-    return Judgement.of(elements.distance > most, elements.distance, most)
+    error = np.where(elements.truth == 0.0, _at_zero(elements), elements.distance)
+    return Judgement.of(error > most, error, most)
+
+
+def _at_zero(elements: Elements) -> Array:
+    """|error| in msprobe's ULP of an expected 0."""
+    return np.abs(elements.error) * 2.0 ** (elements.format.p - 1)
 
 
 def _ends(elements: Elements) -> tuple[Array, Array]:
-    """|error| in ULP of the numbers, from low to high."""
-    distance = elements.distance
+    """|error| in ULP of the numbers, from low to high; an expected value that may be 0 has either ULP."""
+    distance, radius = elements.distance, 0.0 if elements.radius is None else elements.radius
     low, high = (distance - elements.slack).clip(min=0.0), distance + elements.slack
+    low = np.where(np.abs(elements.truth) <= radius, np.minimum(low, _at_zero(elements)), low)
+    high = np.where((elements.truth == 0.0) & (radius == 0.0), _at_zero(elements), high)
     numbers = elements.numbers
     return (low, high) if numbers is None else (low[numbers], high[numbers])
 
