@@ -15,19 +15,22 @@ import numpy as np
 from precdiff import formats, rounding
 from precdiff.device import DeviceProfile
 from precdiff.diagnose.judgement import Judgement
+from precdiff.diagnose.recorded.repro import write_repro
 from precdiff.diagnose.rules.input_quantisation import quantised
 from precdiff.diagnose.settings import Settings
 from precdiff.diagnose.survey import StepEvidence
 from precdiff.diagnose.survey import survey as _survey
 from precdiff.dump import Dump, DumpWriter
 from precdiff.dump import open_dump as _open_dump
-from precdiff.errors import FileError, PrecDiffError, UnknownNameError
+from precdiff.errors import FileError, NotComparableError, PrecDiffError, UnknownNameError
 from precdiff.formats import Format
 from precdiff.kernels import Run, run_kernel
 from precdiff.ops.decisions import MAX_ITERATIONS
 from precdiff.report.bare import bare_explained, bare_report
 from precdiff.report.evaluation import Evaluation, evaluation
 from precdiff.report.judged import expectation_findings, findings_of, judged_report, versions
+from precdiff.report.members import members, pairing_document, recorded_sides
+from precdiff.report.recorded import recorded_report
 from precdiff.report.report import Report
 from precdiff.report.sources import incomplete, opened, peers, traced
 from precdiff.report.values import values_report
@@ -40,7 +43,9 @@ __all__ = [
     "evaluate",
     "explain",
     "open_dump",
+    "pairing",
     "replay",
+    "repro",
     "round_array",
     "run",
     "ulp_distance",
@@ -86,13 +91,15 @@ def run(  # noqa: PLR0913 - the keywords of DESIGN 6
 
 
 def compare(
-    actual: Any, expected: Any = None, *, declared: Run | None = None, layer: str | None = None, **settings: Any
-) -> Report:
+    actual: Any, expected: Any = None, *, declared: Run | None = None, layer: str | None = None,
+    mapping: str | Path | None = None, **settings: Any,
+) -> Report:  # fmt: skip
     """Judge `actual`: a Run or dump against the certified reference, or against `expected` (Run, dump, arrays).
 
     Settings: `standard` (`precdiff list standards`), `max_ulp`, `rtol`, `atol`, `zero_atol`, `allow_fraction`, `op`,
     `peer` (what a peer gave in place of `actual`), `runs`, `backend` auto | mpmath. `layer` is a glob on layer names.
     With `declared`, a Run, `actual` is what a device gave for its output, or a mapping of its outputs.
+    Dumps of other programs are judged call by call, `expected` or not; `mapping` is a file of rules (docs/dumps.md).
 
     >>> import numpy as np
     >>> compare(np.float16([1.0]), np.float16([1.01])).tensors[0].max_ulp
@@ -102,6 +109,9 @@ def compare(
     if declared is not None:
         _one_side(expected)
         return bare_report(actual, declared, chosen, layer)
+    with recorded_sides(actual, expected, mapping) as sides:
+        if sides is not None:
+            return recorded_report(sides, chosen, layer)
     if expected is not None:
         return values_report(actual, expected, chosen, layer)
     judgement, name, reason = _judgement(actual, chosen)
@@ -110,7 +120,8 @@ def compare(
 
 def explain(  # noqa: PLR0913 - each says one more thing that is known of `actual`
     actual: Any, expected: Any = None, *, declared: Run | None = None, budget: float | None = None,
-    layer: str | None = None, unrounded: Mapping[str, Any] | None = None, again: Sequence[Any] = (), **settings: Any,
+    layer: str | None = None, unrounded: Mapping[str, Any] | None = None, again: Sequence[Any] = (),
+    mapping: str | Path | None = None, **settings: Any,
 ) -> Report:  # fmt: skip
     """Judge as `compare` does, and say why: findings with proof. `budget` limits the proofs, in seconds a problem.
 
@@ -124,12 +135,34 @@ def explain(  # noqa: PLR0913 - each says one more thing that is known of `actua
     if declared is not None:
         _one_side(expected)
         return bare_explained(actual, declared, chosen, layer, budget, again)
+    with recorded_sides(actual, expected, mapping) as sides:
+        if sides is not None:
+            return recorded_report(sides, chosen, layer, budget=60.0 if budget is None else budget, explain=True)
     if expected is not None:
         report = values_report(actual, expected, chosen, layer)
         return dataclasses.replace(report, findings=tuple(expectation_findings(actual, expected)))
     judgement, name, reason = _judgement(actual, chosen)
     blamed = quantised(judgement.trace, unrounded, judgement.limit.size) if unrounded else []
     return judged_report(judgement, name, layer, [*blamed, *findings_of(judgement, budget)], reason)
+
+
+def pairing(actual: Any, expected: Any, mapping: str | Path | None = None) -> dict[str, Any]:
+    """Which tensors of two dumps of other programs `compare` would pair, and how: the document of `--dry-run`."""
+    with recorded_sides(actual, expected, mapping) as sides:
+        if sides is None or sides.expected is None:
+            raise NotComparableError("the pairing is that of two dumps, one of them of another program")
+        return pairing_document(members(sides), sides.names)
+
+
+def repro(actual: Any, name: str, folder: str | Path) -> Path:
+    """Write one call of a dump of another program into `folder`, with a script that runs it again (docs/dumps.md).
+
+    `name` is a step, a tensor it made or read, or a layer, whose last call it is then.
+    """
+    with recorded_sides(actual, None) as sides:
+        if sides is None:
+            raise NotComparableError("repro goes with a dump of another program; a run of PrecDiff replays by itself")
+        return write_repro(members(sides).members[0].actual, name, folder)
 
 
 def survey(actual: Any, **settings: Any) -> list[StepEvidence]:

@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from precdiff import __version__
 from precdiff.errors import PrecDiffError
-from precdiff.report import SCHEMA, Report, findings, limits, pictures, rows
+from precdiff.report import SCHEMA, Report, findings, limits, notable, pictures, rows
 from precdiff.report.codec import encode
 
 from .library import Entry, Library
@@ -75,11 +75,11 @@ def run(id: str) -> str:
         entry=entry,
         report=report,
         tensors=_ordered(report, order),
-        notable=rows.notable(report),
+        notable=notable.notable(report),
         links=lambda numbered: [url_for("pages.tensor", id=id, number=number) for number, _ in numbered],
         orders=ORDERS,
         order=order,
-        subject=rows.subject(report),
+        subject=notable.subject(report),
         **_MAKERS,
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import judging_options, subcommand
@@ -13,18 +15,32 @@ from precdiff.cli.terminal import Terminal
 @subcommand
 @judging_options
 @export_options
+@click.option("--dry-run", is_flag=True, help="Of two dumps: only say which tensors would be compared.")
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
-    **options: Any,
+    dry_run: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Judge ACTUAL by EXPECTED or by the reference.
 
-    Each is a dump (.h5), FILE.npy or FILE:FORMAT:SHAPE. Without EXPECTED, ACTUAL is a dump, or with --kernel and
-    --input the bare output of a device. Exit 0 within the standard, 1 beyond it.
+    Each is a dump (.h5, a folder of msprobe ...), FILE.npy or FILE:FORMAT:SHAPE. Without EXPECTED, ACTUAL is a dump,
+    or with --kernel and --input the bare output of a device. Exit 0 within the standard, 1 beyond it.
     """
     from precdiff import api
 
+    if dry_run:
+        return _pairing(terminal, actual, expected, options["mapping"])
     exports = Exports.taken(options)
     with exports.answering(terminal, actual), terminal.waiting("comparing"):
         report = judged(api.compare, actual, expected, kernel, **options)
     return finish(terminal, report, output, verbose, exports)
+
+
+def _pairing(terminal: Terminal, actual: str, expected: str | None, mapping: str | None) -> int:
+    """Say how the tensors of two dumps are paired; exit 0."""
+    from precdiff import api
+    from precdiff.report.foreign import pairing_lines
+
+    document = api.pairing(actual, expected, mapping)
+    terminal.say("\n".join(pairing_lines(document)))
+    terminal.document(document)
+    return 0

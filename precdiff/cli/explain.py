@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,10 +26,11 @@ _TEXTS, _WIDTH = 4, 150
 @export_options
 @click.option("--evidence", is_flag=True, help="Show every step's errors, share, condition, margins and grid.")
 @click.option("--again", multiple=True, metavar="FILE", help="The device's output of the same run repeated.")
+@click.option("--repro", metavar="STEP", help="Write that call of a dump, and a script that runs it, into a folder.")
 @click.option("--budget", type=LIMIT, metavar="SECONDS", help="Stop looking for proofs after it.")
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
-    evidence: bool, **options: Any,
+    evidence: bool, repro: str | None, **options: Any,
 ) -> int:  # fmt: skip
     """Judge as compare does, and prove why.
 
@@ -41,6 +43,9 @@ def command(
         report = judged(api.explain, actual, expected, kernel, **options)
     if evidence:
         report = _with_evidence(terminal, report, actual, kernel)
+    if repro is not None:
+        folder = api.repro(actual, repro, "repro-" + re.sub(r"[^\w.-]+", "_", repro))
+        terminal.say(f"written {folder}/call.h5 and again.py; run it with `python {folder}/again.py npu:0`")
     return finish(terminal, report, output, verbose, exports)
 
 

@@ -27,12 +27,11 @@ def judged(
     how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
     again, peer = options.pop("again", ()), options.pop("peer", None)
     how |= {} if peer is None else {"peer": _side(peer)}
+    how |= {k: v for k in ("mapping",) if (v := options.pop(k, None)) is not None}
     if again and kernel is None:
         raise PrecDiffError("--again: allowed with --kernel; ACTUAL and these are outputs of the same run of it")
     if again:
-        from precdiff.generate import read_array
-
-        how["again"] = [read_array(word) for word in again]
+        how["again"] = [_array(word) for word in again]
     if kernel is not None:
         return _bare_output(judge, actual, expected, kernel, Request(**options), how)
     if Request(**options) != Request():
@@ -74,17 +73,29 @@ def _side(text: str) -> Any:
     return text
 
 
+def _array(text: str) -> Any:
+    """The one array of a file: raw, .npy, or any kind of file that is read as a dump (.pt, .safetensors ...)."""
+    from precdiff.dump import open_dump
+    from precdiff.generate.rawfile import read_array
+
+    found = _side(text)
+    if not isinstance(found, str):
+        return read_array(text)
+    with open_dump(found) as dump:
+        if len(dump.tensors) != 1:
+            raise NotComparableError(f"{text} holds {len(dump.tensors)} tensors; allowed is one, the kernel's output")
+        return dump.native(next(iter(dump.tensors)))
+
+
 def _bare_output(
     judge: Callable[..., Report], actual: str, expected: str | None, kernel: str, request: Request, how: dict[str, Any]
 ) -> Report:
     """Judge a device's output by the reference of its kernel on its inputs; the steps between are emulated ones."""
-    from precdiff.generate import read_array
-
     if expected is not None:
         raise PrecDiffError("EXPECTED and --kernel were both given; with --kernel the reference is what is expected")
     declared = request.run(kernel)
     try:
-        report = judge(read_array(actual), declared=declared, **how)
+        report = judge(_array(actual), declared=declared, **how)
     except NotComparableError as error:
         raise NotComparableError(f"{actual}: {error}") from None
     made = {**report.provenance, "next": _next(actual, kernel, request)}

@@ -186,6 +186,7 @@ def judging_options(function: F) -> F:
         click.option("--runs", is_flag=True, help="The first axis counts runs of one case: for cann-dual."),
         click.option("--op", default="", metavar="NAME", help="The function: for standards with a limit for each."),
         click.option("--layer", metavar="GLOB", help="Only layers of that name."),
+        click.option("--map", "mapping", metavar="FILE.toml", help="How tensors of two dumps belong together."),
         click.option(
             "--backend", default="auto", show_default=True, metavar="NAME", help="auto, or mpmath: slow, plain."
         ),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from precdiff.registry import Registry
@@ -31,10 +31,22 @@ class Api:
     allowance: float
     #: the same function as devices are known to compute it, where that is noisier
     noisy: Callable[..., Any] | None = None
-    #: (cotangent, output) -> gradient, as frameworks compute it from the stored output
+    #: whether devices are known to keep the formula's steps in the data's own format; else they compute in fp32
+    narrow: bool = False
+    #: (cotangent, output, further arguments) -> gradient, as frameworks compute it from the stored output
     saved: Callable[..., Any] | None = None
     #: whether the gradient at equal elements is a matter of convention
     ties: bool = False
+    #: whether a framework computes it as several nodes of its graph, of which a hook on the result sees the last
+    composite: bool = False
+    #: what that last node computes, of the same arguments
+    last: Callable[..., Any] | None = None
+
+    @property
+    def last_row(self) -> Api:
+        """The last node as a call."""
+        assert self.last is not None
+        return replace(self, function=self.last, noisy=None, saved=None, last=None)
 
     def bound(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> inspect.BoundArguments:
         """The arguments by name; TypeError where they do not fit: then it is another call of that name."""
@@ -45,24 +57,24 @@ APIS: Registry[Api] = Registry("framework call", "precdiff.kernels.apis")
 
 
 def api(
-    *names: str, allowance: float = COMPUTES, noisy: Callable[..., Any] | None = None,
-    saved: Callable[..., Any] | None = None, ties: bool = False,
+    *names: str, allowance: float = COMPUTES, **row: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
-    """Register a function as what the calls of these names compute."""
+    """Register a function as what the calls of these names compute; `row` are further fields of Api."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            APIS.add(name, Api(name, function, allowance, noisy, saved, ties))
+            APIS.add(name, Api(name, function, allowance, **row))
         return function
 
     return register
 
 
-#: classes of modules whose forward is one call on the input and the module's parameters
+#: classes of modules whose forward is one call on the input and the module's parameters; False where it also depends on
+#: attributes that are not in a record (their defaults are tried: what fits is right)
 MODULES = {
-    "Linear": "linear", "Embedding": "embedding", "LayerNorm": "layer_norm", "RMSNorm": "rms_norm", "GELU": "gelu",
-    "SiLU": "silu", "ReLU": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "softplus",
-    "Identity": "clone",
+    "Linear": ("linear", True), "Embedding": ("embedding", True), "SiLU": ("silu", True), "ReLU": ("relu", True),
+    "Sigmoid": ("sigmoid", True), "Tanh": ("tanh", True), "Identity": ("clone", True), "GELU": ("gelu", False),
+    "Softplus": ("softplus", False), "LeakyReLU": ("leaky_relu", False), "Softmax": ("softmax", False),
 }  # fmt: skip
 _INPLACE = re.compile(r"(?P<name>[a-z]\w*[a-z0-9])_|__i(?P<operator>[a-z]+)__")
 _OPERATOR = re.compile(r"__r?(?P<name>[a-z]+)__")
@@ -88,12 +100,16 @@ def known_api(call: str) -> Api | None:
     if call.partition(".")[0] in ("Distributed", "MintDistributed", "Module", "Cell"):
         return None
     name = _plain(_last(call))
-    return APIS[name] if name in APIS else None  # noqa: SIM401 - a Registry has no get
+    own = f"aten.{name}" if call.lower().startswith("aten.") else name
+    return next((APIS[n] for n in (own, name) if n in APIS), None)
 
 
-def known_module(cls: str) -> Api | None:
-    """The row of a module of that class."""
-    return APIS[MODULES[cls]] if cls in MODULES else None
+def known_module(cls: str) -> tuple[Api, bool] | None:
+    """The row of a module of that class, and whether a record holds all that it depends on."""
+    if cls not in MODULES:
+        return None
+    name, determined = MODULES[cls]
+    return APIS[name], determined
 
 
 def _last(call: str) -> str:

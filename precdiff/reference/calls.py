@@ -2,10 +2,10 @@
 
     exact     the call's formula on certified enclosures: interval, then double-double, then balls, until the radius is
               a tenth of what is allowed
-    allowed   running error analysis of the formula, every step stored in the narrowest format of its operands, sums
-              added up in fp32 or wider, + the call's allowance in ULP
+    allowed   running error analysis of the formula in fp32, or wider where operands are, + the call's allowance in ULP;
+              of gradients, and of calls known for it, with every step stored in the narrowest format of its operands
 
-of the backward of a call, the same for its vjp rows, swept on a tape from the gradients of its outputs. This file
+Of the backward of a call, the same for its vjp rows, swept on a tape from the gradients of its outputs. This file
 knows formulas and arrays; it must not know dumps.
 """
 
@@ -60,7 +60,7 @@ def outputs(api: Api, positional: Sequence[Any], keywords: Mapping[str, Any], fo
         args, kwargs = _entered((positional, keywords), machine)
         return _listed(function(*args, **kwargs))
 
-    running = _running((positional, keywords), formats)
+    running = _running((positional, keywords), formats, narrow=api.narrow)
     noise = [t.planes[1] for t in on(running, api.noisy or api.function)]
     if len(noise) != len(formats):
         raise KernelError(f"{api.name} has {len(noise)} outputs, recorded are {len(formats)}")
@@ -88,21 +88,24 @@ def gradients(
         results = _listed(function(*args, **kwargs))
         return _swept(tape, results, cotangents, [adopted[id(o)] for o in leaves], machine)
 
-    running = _running((positional, keywords), formats)
+    running = _running((positional, keywords), formats, narrow=True)
     noise = [t.planes[1] for t in on(running, api.noisy or api.function)]
     if api.saved is not None and len(leaves) == 1 and cotangents[0] is not None:
-        noise[0] = noise[0] + _of_the_saved(api, positional, keywords, cotangents[0], running)
+        noise[0] = _of_the_saved(api, positional, keywords, cotangents[0])
     found = iter(_climbed(on, noise, max(api.allowance, COMPUTES), formats))
     return [next(found) if o.format.is_float else None for o in _operands((positional, keywords))]
 
 
-def _of_the_saved(
-    api: Api, positional: Sequence[Any], keywords: Mapping[str, Any], cotangent: Operand, machine: RunningMachine
-) -> np.ndarray:
-    """The noise of a gradient that is computed from the stored output."""
+def _of_the_saved(api: Api, positional: Sequence[Any], keywords: Mapping[str, Any], cotangent: Operand) -> np.ndarray:
+    """The noise of a gradient that is computed, in fp32 or wider, from the output as it was stored."""
+    wide = _WIDE if cotangent.format is _WIDE else _FP32
+    machine = RunningMachine(wide, wide)
     args, kwargs = _entered((positional, keywords), machine)
+    y = api.function(*args, **kwargs)
+    value, error = y.planes
+    stored = Tensor((value, error + 2 * cotangent.format.u * np.abs(value)), y.format, machine)
     assert api.saved is not None
-    made: Tensor = api.saved(_tensor(cotangent, machine), api.function(*args, **kwargs))
+    made: Tensor = api.saved(_tensor(cotangent, machine), stored, *args[1:], **kwargs)
     return made.planes[1]
 
 
@@ -153,10 +156,11 @@ def _allowed(exact: RealArray, noise: np.ndarray, allowance: float, format: Form
     return np.asarray((noise if allowance else 0.0) + allowance * unit)
 
 
-def _running(arguments: Arguments, formats: Sequence[Format]) -> RunningMachine:
-    """The narrowest format anything is stored in; sums in fp32, or fp64 where an operand is."""
+def _running(arguments: Arguments, formats: Sequence[Format], *, narrow: bool) -> RunningMachine:
+    """Steps in fp32, or fp64 where an operand is; `narrow`: in the narrowest format of all. Sums never are narrow."""
     floats = [f for f in (*(o.format for o in _operands(arguments)), *formats) if f.is_float] or [_FP32]
-    return RunningMachine(min(floats, key=lambda f: f.p), _WIDE if _WIDE in floats else _FP32)
+    wide = _WIDE if _WIDE in floats else _FP32
+    return RunningMachine(min(floats, key=lambda f: f.p) if narrow else wide, wide)
 
 
 def _operands(arguments: Arguments) -> list[Operand]:

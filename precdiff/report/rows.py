@@ -6,12 +6,15 @@ label and its text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from precdiff.comparison import TensorComparison, Worst
 from precdiff.report import numbers
 from precdiff.report.devices import device
+from precdiff.report.foreign import recorded, some
+from precdiff.report.notable import subject
 from precdiff.report.report import Report
 from precdiff.report.table import Column, Table
 
@@ -23,16 +26,6 @@ VERDICTS = {"pass": "PASS", "fail": "FAIL", "undecided": "UNDECIDED", "not_compa
 def name_of(tensor: TensorComparison) -> str:
     """What a tensor is called."""
     return tensor.name or tensor.id or "tensor"
-
-
-def subject(report: Report) -> TensorComparison | None:
-    """The tensor a report is about: among those with its verdict (or all) the output, else the one furthest off."""
-    rows = [row for row in report.tensors if row.verdict == report.verdict] or report.tensors
-    return max(rows, key=lambda row: (row.role == "output", _sortable(row.max_ulp)), default=None)
-
-
-def _sortable(x: float) -> float:
-    return -1.0 if x != x else x
 
 
 def verdict_line(report: Report) -> str:
@@ -62,6 +55,8 @@ def largest(tensor: TensorComparison) -> str:
     """The largest errors of a tensor, in ULP, absolute and relative."""
     if tensor.verdict == "not_compared":
         return _not_compared(tensor)
+    if math.isnan(tensor.max_ulp) and not tensor.compared:
+        return "no values"
     absolute, relative = numbers.error(tensor.max_abs), numbers.error(tensor.max_rel)
     return f"worst {numbers.error(worst_ulp(tensor))} ULP, abs {absolute}, rel {relative}"
 
@@ -132,7 +127,8 @@ def summary(report: Report) -> Facts:
     ]
     facts.append(("first divergence", divergence(report)))
     for label, names in (("only in actual", report.unmatched.actual), ("only in expected", report.unmatched.expected)):
-        facts += [(label, ", ".join(names))] if names else []
+        facts += [(label, some(names))] if names else []
+    facts += recorded(report)
     other = report.provenance.get("decided_otherwise")
     facts += [("path", f"the reference decides otherwise, or cannot decide, at {', '.join(other)}")] if other else []
     facts += device(report)
@@ -154,25 +150,6 @@ TENSOR_COLUMNS = (
     Column("error / unavoidable", "right", spare=6),
     Column("source", spare=9),
 )
-
-
-#: tensors a terminal shows before it leaves out those with nothing to say
-_MANY = 24
-
-
-def notable(report: Report) -> list[tuple[int, TensorComparison]]:
-    """The tensors worth a line where a run has many: what does not pass, outputs, what divergence and findings name."""
-    numbered = list(enumerate(report.tensors))
-    if len(numbered) <= _MANY:
-        return numbered
-    named = {report.first_divergence}
-    for finding in report.findings:
-        named |= {finding.step, *finding.born_at, *finding.region, *finding.chain}
-    return [(number, row) for number, row in numbered if _says_something(row, named)]
-
-
-def _says_something(row: TensorComparison, named: set[str | None]) -> bool:
-    return row.verdict != "pass" or row.role == "output" or bool({row.id, row.name} & named)
 
 
 def tensor_table(tensors: Sequence[TensorComparison]) -> Table:

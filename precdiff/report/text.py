@@ -7,7 +7,7 @@ decided where the text is printed.
 from __future__ import annotations
 
 from precdiff.comparison import TensorComparison
-from precdiff.report import findings, rows
+from precdiff.report import findings, notable, rows
 from precdiff.report.limits import would_pass
 from precdiff.report.printable import printable
 from precdiff.report.report import Report
@@ -30,7 +30,7 @@ def render(report: Report, width: int = 100, colour: bool = False, verbose: bool
             f"Finding {number}: {printable(findings.headline(finding))}",
             *_facts(findings.finding_facts(finding, verbose)),
         ]
-    tensor = rows.subject(report)
+    tensor = notable.subject(report)
     shown = list(report.tensors) if verbose else [tensor] if tensor is not None else []
     for one in shown:
         lines += _tensor_details(one, width, verbose)
@@ -52,12 +52,11 @@ def _facts(facts: rows.Facts, wide: int = 0) -> list[str]:
 
 
 def _tensor_lines(report: Report, width: int, colour: bool, verbose: bool) -> list[str]:
-    shown = list(report.tensors) if verbose else [row for _, row in rows.notable(report)]
+    shown = list(report.tensors) if verbose else [row for _, row in notable.notable(report)]
     head, *lines = rows.tensor_table(shown).lines(width)
     verdicts = [tensor.verdict for tensor in shown]
     painted = [_painted(line, verdict, colour) for line, verdict in zip(lines, verdicts, strict=True)]
-    hidden = len(report.tensors) - len(shown)
-    return [head, *painted, *([f"{_INDENT}and {hidden} more that pass"] if hidden else [])]
+    return [head, *painted, *notable.hidden(report, shown)]
 
 
 def _tensor_details(tensor: TensorComparison, width: int, verbose: bool) -> list[str]:
@@ -78,7 +77,7 @@ def _distribution(tensor: TensorComparison) -> str:
 
 def assertion(report: Report) -> str:
     """Return the message of a failed assertion: about twelve lines, worst elements first, and what to do next."""
-    tensor = rows.subject(report)
+    tensor = notable.subject(report)
     lines = [printable(rows.verdict_line(report))]
     if tensor is None:
         return lines[0]

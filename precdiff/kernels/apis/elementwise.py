@@ -193,7 +193,7 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     return ops.where(scaled > threshold, input, ops.softplus(scaled) / beta)
 
 
-@api("sigmoid", saved=lambda g, y: g * (y * (1.0 - y)))
+@api("sigmoid", saved=lambda g, y, *_: g * (y * (1.0 - y)))
 def sigmoid(input: Any) -> Any:
     """1 / (1 + e^-x)."""
     return logistic(input)
@@ -218,8 +218,14 @@ def _one_argument(name: str, function: Any) -> None:
     api(name)(call)
 
 
+@api("tanh", saved=lambda g, y, *_: g * (1.0 - y * y))
+def tanh(input: Any) -> Any:
+    """The hyperbolic tangent."""
+    return ops.tanh(input)
+
+
 for _name in ("exp", "exp2", "expm1", "log", "log10", "log1p", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan",
-              "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc"):  # fmt: skip
+              "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc"):  # fmt: skip
     _one_argument(_name, getattr(ops, _name))
 for _name in ("floor", "ceil", "trunc", "sign"):
     api(_name, allowance=MOVES)(getattr(ops, _name))

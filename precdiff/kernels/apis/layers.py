@@ -29,14 +29,24 @@ def _softmax(x: Any, dim: int) -> Any:
     return e / ops.sum_(e, axis=dim, keepdims=True)
 
 
-@api("softmax", "_softmax")
+def _softmax_backward(g: Any, y: Any, dim: int = -1, *args: Any, **keywords: Any) -> Any:
+    """y (g - sum g y)."""
+    return y * (g - ops.sum_(g * y, axis=dim, keepdims=True))
+
+
+def _log_softmax_backward(g: Any, y: Any, dim: int = -1, *args: Any, **keywords: Any) -> Any:
+    """g - e^y sum g."""
+    return g - ops.exp(y) * ops.sum_(g, axis=dim, keepdims=True)
+
+
+@api("softmax", "_softmax", saved=_softmax_backward)
 def softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x - max) / its sum."""
     same_format(dtype or None, "softmax")
     return _softmax(input, dim)
 
 
-@api("log_softmax", "_log_softmax")
+@api("log_softmax", "_log_softmax", saved=_log_softmax_backward, narrow=True)
 def log_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """x - logsumexp x."""
     same_format(dtype or None, "log_softmax")
@@ -56,7 +66,7 @@ def layer_norm(
     return y if bias is None else y + bias
 
 
-@api("rms_norm")
+@api("rms_norm", composite=True, narrow=True)
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """x / sqrt(mean x^2 + eps) weight; without eps, that of the input's format."""
     if eps is None:
@@ -85,7 +95,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return input
 
 
-@api("scaled_dot_product_attention")
+@api("scaled_dot_product_attention", composite=True, narrow=True)
 def attention(  # noqa: PLR0913 - torch's arguments
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
     scale: float | None = None, enable_gqa: bool = False,
@@ -116,7 +126,11 @@ def _causal(scores: Any) -> Any:
     return ops.where(steps <= heights, scores, machine.constant(-math.inf, format))
 
 
-@api("cross_entropy")
+def _of_log_probabilities(input: Any, target: Any, *args: Any, **keywords: Any) -> Any:
+    return nll_loss(input, target, *args[:5], **keywords)
+
+
+@api("cross_entropy", composite=True, narrow=True, last=_of_log_probabilities)
 def cross_entropy(  # noqa: PLR0913 - torch's arguments
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from precdiff.report import findings, rows
+from precdiff.report import findings, notable, rows
 from precdiff.report.printable import printable
 from precdiff.report.report import Report
 from precdiff.report.table import Table
@@ -80,7 +80,7 @@ def _row(cells: Iterable[str]) -> str:
 def _tensors(report: Report) -> Sequence[str]:
     if len(report.tensors) < 2:
         return []
-    shown = [row for _, row in rows.notable(report)][:_MOST]
+    shown = [row for _, row in notable.notable(report)][:_MOST]
     hidden = len(report.tensors) - len(shown)
     made = [table(rows.tensor_table(shown).within(_WIDE))]
     return [*made, f"and {hidden} more"] if hidden else made
@@ -93,7 +93,7 @@ def _finding(number: int, report: Report) -> str:
 
 
 def _worst(report: Report) -> Sequence[str]:
-    tensor = rows.subject(report)
+    tensor = notable.subject(report)
     if tensor is None or not tensor.worst:
         return []
     title = f"Worst elements of {inline(rows.name_of(tensor))}: {inline(rows.over_limit(tensor))}"
