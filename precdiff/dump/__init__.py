@@ -5,6 +5,7 @@ reader.py (how a path becomes a Dump) and readers/. commit.py is why a killed ru
 """
 
 from precdiff.dump.checking import Problem
+from precdiff.dump.converting import Converted, convert
 from precdiff.dump.dump import Dump
 from precdiff.dump.reader import READERS, open_dump, open_dumps
 from precdiff.dump.references import Reference
@@ -16,6 +17,7 @@ from precdiff.dump.writer import DumpWriter, add_references, write_trace
 __all__ = [
     "READERS",
     "Attributes",
+    "Converted",
     "Dump",
     "DumpWriter",
     "Problem",
@@ -26,6 +28,7 @@ __all__ = [
     "TensorRow",
     "add_references",
     "checksum",
+    "convert",
     "open_dump",
     "open_dumps",
     "salvage",

@@ -5,14 +5,18 @@ A reader gives rows and, for each row that is full, where its values are; this f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+import numpy as np
 
 from precdiff.dump.dump import Dump
 from precdiff.dump.files.stored import Source
+from precdiff.dump.files.zipped import Inflated
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
-from precdiff.formats import Array
+from precdiff.errors import FileError
+from precdiff.formats import Array, get_format
 
 
 class Held(NamedTuple):
@@ -28,6 +32,39 @@ def held(id: str, source: Source, **about: Any) -> Held:
     return Held(TensorRow(id, name, source.shape, stored_format=name, **{"name": id, **about}), source)
 
 
+def without_format(id: str, format: str, shape: tuple[int, ...]) -> Held:
+    """A tensor of a format PrecDiff does not have: known, but its values cannot be had."""
+    return Held(TensorRow(id, format, shape, id, data="stats", note=f"PrecDiff has no format {format}"), None)
+
+
+def kept_rows(dump: Dump) -> list[TensorRow]:
+    """The rows whose values can be written elsewhere."""
+    return [row for row in dump.tensors.values() if row.data == "full"]
+
+
+def numpy_only(dump: Dump, kind: str) -> list[TensorRow]:
+    """The same, refused where numpy itself has no dtype for one."""
+    rows = kept_rows(dump)
+    other = next((row for row in rows if not is_numpy(row)), None)
+    if other is not None:
+        raise FileError(
+            f"tensor {other.id!r} is {other.stored_format}, which {kind} files cannot hold; "
+            "convert to a folder, .safetensors or .h5"
+        )
+    return rows
+
+
+def is_numpy(row: TensorRow) -> bool:
+    """Whether numpy itself knows the dtype of the stored codes."""
+    return hasattr(np, get_format(row.stored_format).native)
+
+
+def write_codes(file: IO[bytes], dump: Dump, id: str) -> None:
+    """A tensor's codes, little-endian in C order, a piece at a time."""
+    for _, codes in dump.code_chunks(id):
+        file.write(codes.astype(codes.dtype.newbyteorder("<"), copy=False).tobytes())
+
+
 class ArraysDump(Dump):
     """Subclasses give `reader`, `sniff` and `open`."""
 
@@ -36,9 +73,18 @@ class ArraysDump(Dump):
         super().__init__(path, attributes, tuple(steps), {row.id: row for row, _ in found})
         self._sources: Mapping[str, Source] = {row.id: source for row, source in found if source is not None}
 
+    def contents(self) -> Iterator[Held]:
+        """Each row with where its values are."""
+        return (Held(row, self._sources.get(id)) for id, row in self.tensors.items())
+
     def codes(self, id: str) -> Array:
         row = self.stored_row(id)
         return self.block(row, (0,) * len(row.shape), row.shape)
 
     def block(self, row: TensorRow, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
         return self._sources[row.id].block(start, shape)
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            if isinstance(source, Inflated):
+                source.close()

@@ -36,6 +36,8 @@ class Dump(ABC):
     reader: ClassVar[str]
     #: whether it takes what other readers know more of, and is asked after them
     general: ClassVar[bool] = False
+    #: how names of such files end, where PrecDiff writes them, too
+    suffix: ClassVar[str] = ""
 
     def __init__(
         self, path: Path, attributes: Attributes, steps: tuple[StepRow, ...], tensors: Mapping[str, TensorRow]
@@ -76,6 +78,11 @@ class Dump(ABC):
         """A stored reference; kind is total | storage | local."""
         raise FileError(f"{self.path} holds no {kind} reference of {id!r}")
 
+    @classmethod
+    def write(cls, path: Path, dump: Dump) -> None:
+        """Write what `dump` holds to the new file (or folder) `path`, as far as this kind can hold it."""
+        raise FileError(f"dumps of {cls.reader} are read, not written")
+
     def close(self) -> None:  # noqa: B027 - a reader that holds no file open needs none
         """Let go of the file."""
 
@@ -114,12 +121,17 @@ class Dump(ABC):
 
     def code_chunks(self, id: str, elements: int = PIECE) -> Iterator[tuple[slice, Array]]:
         """As `chunks`, codes."""
-        row = self.stored_row(id)
         first = 0
-        for start, shape in _blocks(row.shape, elements):
-            codes = self.block(row, start, shape).reshape(-1)
+        for _, block in self.code_blocks(id, elements):
+            codes = block.reshape(-1)
             yield slice(first, first + codes.size), codes
             first += codes.size
+
+    def code_blocks(self, id: str, elements: int = PIECE) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """As `code_chunks`, (start, codes in the shape of the block)."""
+        row = self.stored_row(id)
+        for start, shape in _blocks(row.shape, elements):
+            yield start, self.block(row, start, shape)
 
     def trace(self) -> Trace:
         """The recorded trace, bit for bit, ready to be replayed; of an incomplete dump as far as it goes.

@@ -61,11 +61,11 @@ def create(group: Any, name: str, format: Format, stored: Format, shape: tuple[i
     return dataset
 
 
-def write_codes(dataset: Any, codes: Array, first: int | None = None) -> None:
-    """Write codes, whole or along the first axis from `first`."""
+def write_codes(dataset: Any, codes: Array, start: tuple[int, ...] | None = None) -> None:
+    """Write codes, whole or as the block at `start`."""
     data = np.ascontiguousarray(codes, codes.dtype.newbyteorder("<"))
     if data.size:
-        memory, file = _spaces(dataset, None if first is None else (first,) + (0,) * (data.ndim - 1), data.shape)
+        memory, file = _spaces(dataset, start, data.shape)
         dataset.id.write(memory, file, data, dataset.id.get_type())
 
 

@@ -21,7 +21,7 @@ READERS: Registry[type[Dump]] = Registry("reader", "precdiff.dump.readers")
 def open_dump(path: str | Path) -> Dump:
     """Open a dump of any known kind; a set of several raises with their names."""
     path = Path(path)
-    reader = _reader_of(path)
+    reader = reader_of(path)
     members = reader.members(path)
     if len(members) > 1:
         names = ", ".join(str(member.relative_to(path)) for member in members[:8])
@@ -33,7 +33,7 @@ def open_dump(path: str | Path) -> Dump:
 def open_dumps(path: str | Path) -> list[Dump]:
     """Open a dump, or every dump of a set: the ranks of a step, the steps of a run, in that order."""
     path = Path(path)
-    reader = _reader_of(path)
+    reader = reader_of(path)
     opened: list[Dump] = []
     try:
         opened.extend(reader.open(member) for member in reader.members(path))
@@ -44,8 +44,8 @@ def open_dumps(path: str | Path) -> list[Dump]:
     return opened
 
 
-def _reader_of(path: Path) -> type[Dump]:
-    """The kind whose content this is; general kinds are asked last."""
+def reader_of(path: Path) -> type[Dump]:
+    """The kind of dump at `path`, told by its content; general kinds are asked last."""
     head = _head(path)
     for reader in sorted((reader for _, reader in READERS.items()), key=lambda reader: reader.general):
         if reader.sniff(path, head):
@@ -63,8 +63,6 @@ def _head(path: Path) -> bytes:
         raise FileError(f"{path} does not exist.{near(path)}") from None
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    if not head:
-        raise FileError(f"{path} is empty: the run that was to write it ended before its first flush. Run it again")
     return head
 
 
@@ -78,6 +76,8 @@ def near(path: Path) -> str:
 
 def _unknown(path: Path, head: bytes) -> str:
     known = "; ".join(f"{name} ({(reader.__doc__ or '').splitlines()[0]})" for name, reader in READERS.items())
+    if not head and not path.is_dir():
+        return f"{path} is empty: the run that was to write it ended before its first flush. Run it again"
     if path.is_dir():
         dumps = sorted(other.name for other in path.glob("*.h5"))
         holds = f"with {', '.join(dumps[:8])}" if dumps else "without dumps"

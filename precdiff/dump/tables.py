@@ -59,5 +59,5 @@ class Pool:
         if self._waiting:
             codes = np.concatenate(self._waiting)
             self._dataset.resize((self.count,))
-            write_codes(self._dataset, codes, self.count - codes.size)
+            write_codes(self._dataset, codes, (self.count - codes.size,))
             self._waiting.clear()

@@ -14,7 +14,7 @@ import dataclasses
 import datetime as dt
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -165,13 +165,29 @@ class DumpWriter:
             self._tensors.append(tensor_columns(dataclasses.replace(row, where=where)))
             self._known.add(row.id)
 
+    def add_blocks(self, row: TensorRow, blocks: Iterable[tuple[tuple[int, ...], Array]]) -> None:
+        """As `add_row`, of a large tensor whose codes come as blocks: (start, codes)."""
+        with self._session.writing():
+            dataset = self._data_set(row)
+        for start, codes in blocks:
+            with self._session.writing():
+                write_codes(dataset, codes, start)
+                self._session.waiting += codes.nbytes
+        with self._session.writing():
+            self._tensors.append(tensor_columns(dataclasses.replace(row, where=schema.data_place(row.id))))
+            self._known.add(row.id)
+
     def _place(self, row: TensorRow, codes: Array) -> str:
         self._session.waiting += codes.nbytes
         if codes.nbytes < schema.LARGE:
-            return self._pool(row.format).append(codes)
-        where, formats = schema.data_place(row.id), (get_format(row.format), get_format(row.stored_format))
-        write_codes(create(self._file, where, *formats, codes.shape, **schema.packed(codes.shape)), codes)
-        return where
+            own = stored_format(row.format).name == row.stored_format
+            return self._pool(row.format if own else row.stored_format).append(codes)
+        write_codes(self._data_set(row), codes)
+        return schema.data_place(row.id)
+
+    def _data_set(self, row: TensorRow) -> Any:
+        formats = (get_format(row.format), get_format(row.stored_format))
+        return create(self._file, schema.data_place(row.id), *formats, row.shape, **schema.packed(row.shape))
 
     def _pool(self, format: str) -> Pool:
         if format not in self._pools:

@@ -1,29 +1,33 @@
 """Arrays from files: .npy, and raw little-endian values as devices write them, `PATH:FORMAT:SHAPE`.
 
 Raw bits in, raw bits out: nothing is converted, and a file that is not exactly as long as its shape says is refused. A
-raw file may have a sidecar PATH.json with `format` and `shape` instead.
+raw file may have a sidecar PATH.json with `format` and `shape` instead. A file of another kind that holds one array is
+read as dumps are.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from precdiff.dump.files.raw import described, sidecar
+from precdiff.dump.reader import reader_of
 from precdiff.errors import FileError
 from precdiff.formats import Array, Format, get_format, native_dtype
 
 _RAW = re.compile(r"(?P<path>.+):(?P<format>[A-Za-z]\w*):(?P<shape>[\d,x ]*)")
-_WAYS = "Allowed are FILE.npy, FILE:FORMAT:SHAPE as in x.bin:fp16:64,1024, and FILE with FILE.json beside it"
+_WAYS = (
+    "Allowed are FILE.npy, FILE:FORMAT:SHAPE as in x.bin:fp16:64,1024, FILE with FILE.json beside it that gives format "
+    "and shape, and files of one array: .pt, .safetensors, .npz"
+)
 
 
 def is_raw(text: str) -> bool:
     """Whether this names a raw file: PATH:FORMAT:SHAPE, or a file with a sidecar."""
-    return bool(_RAW.fullmatch(text)) or (Path(text).is_file() and _sidecar(text).is_file())
+    return bool(_RAW.fullmatch(text)) or (Path(text).is_file() and sidecar(Path(text)).is_file())
 
 
 def read_array(text: str) -> Array:
@@ -34,9 +38,21 @@ def read_array(text: str) -> Array:
     path = _existing(Path(text))
     if path.suffix == ".npy":
         return _npy(path)
-    if not _sidecar(text).is_file():
-        raise FileError(f"{text}: format and shape are unknown, and there is no {_sidecar(text)}. {_WAYS}.")
-    return _raw(path, *_described(_sidecar(text)))
+    return _raw(path, *described(path)) if sidecar(path).is_file() else _only(path)
+
+
+def _only(path: Path) -> Array:
+    """The one array in a file of another kind."""
+    try:
+        reader = reader_of(path)
+    except FileError:
+        raise FileError(f"{path}: format and shape are unknown, and there is no {sidecar(path)}. {_WAYS}.") from None
+    with reader.open(path) as dump:
+        ids = [id for id, row in dump.tensors.items() if row.data == "full"]
+        if len(ids) == 1:
+            return dump.native(ids[0])
+    advice = f"`precdiff convert {path} -o FOLDER` makes a file of each"
+    raise FileError(f"{path}: holds {len(ids)} arrays, {', '.join(ids[:6])}; one is needed. {advice}")
 
 
 def read_row(path: str, format: str) -> Array:
@@ -81,25 +97,6 @@ def _raw(path: Path, format: Format, shape: tuple[int, ...]) -> Array:
     codes = np.fromfile(path, format.storage.newbyteorder("<")).astype(format.storage, copy=False)
     values: Array = codes.view(native_dtype(format)).reshape(shape)
     return values
-
-
-def _sidecar(text: str) -> Path:
-    return Path(f"{text}.json")
-
-
-def _described(sidecar: Path) -> tuple[Format, tuple[int, ...]]:
-    try:
-        row = json.loads(sidecar.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileError(f"{sidecar}: cannot be read as JSON: {error}") from None
-    if not isinstance(row, dict) or not {"format", "shape"} <= row.keys() or not _is_shape(row["shape"]):
-        example = '{"format": "fp16", "shape": [64, 1024]}'
-        raise FileError(f"{sidecar}: expected format and shape, as in {example}; found {json.dumps(row)[:200]}")
-    return get_format(str(row["format"])), tuple(row["shape"])
-
-
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
 
 
 def _shape(text: str) -> tuple[int, ...]:

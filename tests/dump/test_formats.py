@@ -129,8 +129,8 @@ def test_blocks_of_codes(tmp_path, name):
     codes = np.resize(sample_codes(name), (6, 7))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         dataset = create(file, "x", get_format(name), fmt, codes.shape, chunks=(4, 4), compression=1, shuffle=True)
-        write_codes(dataset, codes[:2], 0)
-        write_codes(dataset, codes[2:], 2)
+        write_codes(dataset, codes[:2], (0, 0))
+        write_codes(dataset, codes[2:], (2, 0))
         assert read_codes(dataset, fmt).tobytes() == codes.tobytes()
         assert (read_codes(dataset, fmt, (1, 2), (3, 4)) == codes[1:4, 2:6]).all()
 

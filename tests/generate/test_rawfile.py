@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from precdiff.dump import convert
 from precdiff.errors import FileError, PrecDiffError
 from precdiff.generate import read_array
 
@@ -92,3 +93,18 @@ def test_pickles_are_never_loaded(folder):
     np.save("x.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(FileError, match="Object arrays cannot be loaded"):
         read_array("x.npy")
+
+
+@pytest.mark.parametrize("name", ["x.safetensors", "x.npz", "x.h5"])
+def test_a_file_of_one_array(folder, name):
+    wanted = np.float32([[1, 2, 3]])
+    np.save("x.npy", wanted)
+    convert("x.npy", name)
+    assert read_array(name).dtype == np.float32
+    assert read_array(name).tolist() == wanted.tolist()
+
+
+def test_a_file_of_two_arrays(folder):
+    np.savez("x.npz", a=np.ones(2), b=np.ones(3))
+    with pytest.raises(PrecDiffError, match=r"holds 2 arrays, a, b; one .* `precdiff convert x\.npz -o FOLDER`"):
+        read_array("x.npz")

@@ -11,18 +11,31 @@ from typing import Any
 
 from precdiff.errors import FileError
 
+#: bytes of a document; more is no description but data, which JSON holds badly
+MOST = 512 * 2**20
+
 
 def read_json(path: Path) -> Any:
     """The document in a file."""
     try:
-        return json.loads(path.read_bytes())
+        size = path.stat().st_size
+        if size > MOST:
+            raise FileError(f"{path} has {size:,} bytes of JSON; {MOST:,} are read. Save large tensors in another kind")
+        content = path.read_bytes()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    return parse_json(content, str(path))
+
+
+def parse_json(content: bytes, what: str) -> Any:
+    """The document; `what` names it in errors."""
+    try:
+        return json.loads(content)
     except RecursionError:
-        raise FileError(f"{path}: its JSON is nested too deeply") from None
+        raise FileError(f"{what}: its JSON is nested too deeply") from None
     except (ValueError, MemoryError) as error:
         raise FileError(
-            f"{path}: cannot be read as JSON: {error}; the run that wrote it may have ended early"
+            f"{what}: cannot be read as JSON: {error}; the run that wrote it may have ended early"
         ) from error
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import struct
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Header(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     start: int
+    fortran: bool
 
 
 def npy_file(path: Path, format: Format | None = None) -> Stored:
@@ -47,7 +48,7 @@ def npy_file(path: Path, format: Format | None = None) -> Stored:
     return stored(Room(path, header.start, room), header.format, header.shape, header.strides, header.byteorder)
 
 
-def read_header(file: BinaryIO, what: str, format: Format | None = None) -> Header:
+def read_header(file: IO[bytes], what: str, format: Format | None = None) -> Header:
     """The header `file` stands before; `what` names it in errors."""
     text, start = _text(file, what)
     try:
@@ -60,10 +61,16 @@ def read_header(file: BinaryIO, what: str, format: Format | None = None) -> Head
     shape = checked_shape(shape, what)
     own, byteorder = _format(descr, what, format)
     strides = c_strides(shape[::-1])[::-1] if fortran else c_strides(shape)
-    return Header(own, byteorder, shape, strides, start)
+    return Header(own, byteorder, shape, strides, start, fortran)
 
 
-def _text(file: BinaryIO, what: str) -> tuple[bytes, int]:
+def write_header(file: IO[bytes], format: Format, shape: tuple[int, ...]) -> None:
+    """What precedes the little-endian codes of an array in C order."""
+    descr = np.dtype(format.native).newbyteorder("<").str
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+
+
+def _text(file: IO[bytes], what: str) -> tuple[bytes, int]:
     head = file.read(len(MAGIC) + 2)
     version = head[len(MAGIC) :]
     if not head.startswith(MAGIC) or version not in (b"\1\0", b"\2\0", b"\3\0"):

@@ -114,9 +114,9 @@ def stored(
     return Stored(path, room.offset, format, shape, strides, byteorder)
 
 
-def checked_shape(shape: Sequence[Any], what: str) -> tuple[int, ...]:
-    """The shape, refused where no array can have it."""
-    found = tuple(shape)
+def checked_shape(shape: Any, what: str) -> tuple[int, ...]:
+    """The shape, a list or tuple, refused where no array can have it."""
+    found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= 0 for n in found):
         raise FileError(f"{what}: found the shape {reprlib.repr(list(found))}; allowed are sizes from 0 on")
     if len(found) > MOST_AXES or math.prod(n for n in found if n) > MOST_ELEMENTS:

@@ -14,20 +14,19 @@ from __future__ import annotations
 import io
 import re
 import reprlib
-import struct
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from precdiff.dump.files.naming import format_called
 from precdiff.dump.files.pickled import Meaning, Name, unpickle
 from precdiff.dump.files.stored import Byteorder, Room, Stored, stored
+from precdiff.dump.files.zipped import Member, members
 from precdiff.errors import FileError
 from precdiff.formats import get_format
 
-ZIP, PICKLE = b"PK\3\4", "data.pkl"
+PICKLE = "data.pkl"
 #: bytes of data.pkl; it holds names and shapes, not values
 MOST_PICKLE = 256 * 2**20
 #: containers in containers
@@ -35,16 +34,8 @@ MOST_DEPTH = 64
 #: objects reached, counted each time they are reached: shared lists can multiply without end
 MOST_REACHED = 2_000_000
 
-_LOCAL = struct.Struct("<4s22xHH")
 #: names that occur as values: the classes of storages, and dtypes
 _VALUES = re.compile(r"torch\.(?:storage\.|cuda\.)?(?:\w+Storage|(?:u?q?u?int|b?float|complex|bool|bits)\w*)")
-
-
-class Member(NamedTuple):
-    """Where the bytes of a member of the zip are."""
-
-    offset: int
-    size: int
 
 
 @dataclass(frozen=True)
@@ -104,24 +95,11 @@ def leaves(found: Any, what: str) -> Iterator[tuple[str, Found]]:
 
 
 def _members(path: Path) -> dict[str, Member]:
-    """Every uncompressed member, by the zip's own directory."""
-    try:
-        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
-            size = path.stat().st_size
-            return {info.filename: _member(info, file, size, path) for info in archive.infolist()}
-    except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError, UnicodeDecodeError) as error:
-        raise FileError(f"{path} is a damaged zip: {error}. Copy it again") from error
-
-
-def _member(info: zipfile.ZipInfo, file: io.BufferedReader, size: int, path: Path) -> Member:
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-        raise FileError(f"{path}: member {info.filename!r} is compressed or encrypted, which torch.save never does")
-    file.seek(info.header_offset)
-    signature, name, extra = _LOCAL.unpack(file.read(_LOCAL.size))
-    start = info.header_offset + _LOCAL.size + name + extra
-    if signature != ZIP or start + info.file_size > size:
-        raise FileError(f"{path}: member {info.filename!r} does not lie within the file; copy it again")
-    return Member(start, info.file_size)
+    found = members(path)
+    deflated = next((name for name, member in found.items() if member.deflated), None)
+    if deflated is not None:
+        raise FileError(f"{path}: member {deflated!r} is compressed, which torch.save never does")
+    return found
 
 
 def _read(path: Path, member: Member) -> bytes:

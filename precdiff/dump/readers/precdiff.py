@@ -15,6 +15,7 @@ import numpy as np
 
 from precdiff.dump.checking import Problem
 from precdiff.dump.columns import step_of, tensor_of
+from precdiff.dump.copying import copy
 from precdiff.dump.dump import Dump
 from precdiff.dump.guard import sound_rows
 from precdiff.dump.h5types import read_codes
@@ -50,6 +51,7 @@ class PrecDiffDump(Dump):
     """PrecDiff's own dumps, HDF5 schema 1."""
 
     reader = "precdiff"
+    suffix = ".h5"
 
     def __init__(
         self, path: Path, file: Any, attributes: Attributes, steps: list[StepRow], tensors: list[TensorRow]
@@ -87,6 +89,10 @@ class PrecDiffDump(Dump):
         steps = _rows(file, STEPS, STEP_COLUMNS, step_of, problems)
         tensors = _rows(file, TENSORS, TENSOR_COLUMNS, tensor_of, problems)
         return cls(path, file, _attributes(file, problems), steps, tensors)
+
+    @classmethod
+    def write(cls, path: Path, dump: Dump) -> None:
+        copy(dump, path)
 
     def codes(self, id: str) -> Array:
         row = self.stored_row(id)

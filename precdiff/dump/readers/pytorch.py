@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from precdiff.dump.arrays import ArraysDump, Held, held
+from precdiff.dump.arrays import ArraysDump, Held, held, without_format
 from precdiff.dump.files.stored import Stored
 from precdiff.dump.files.torchzip import Unreadable, leaves, load
 from precdiff.dump.reader import READERS
-from precdiff.dump.rows import Attributes, TensorRow
+from precdiff.dump.rows import Attributes
 from precdiff.errors import FileError
 
 #: how a file of torch before 1.6 begins: a pickled integer, 0x1950a86a20f9469cfc6c (torch/serialization.py)
@@ -50,8 +50,7 @@ class TorchDump(ArraysDump):
 def _held(id: str, leaf: Stored | Unreadable) -> Held:
     if isinstance(leaf, Stored):
         return held(id, leaf)
-    note = f"PrecDiff has no format {leaf.dtype}"
-    return Held(TensorRow(id, leaf.dtype, leaf.shape, id, data="stats", note=note), None)
+    return without_format(id, leaf.dtype, leaf.shape)
 
 
 READERS.add("pytorch", TorchDump)
