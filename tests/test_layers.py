@@ -22,7 +22,7 @@ ORDER = (
 #: so that dumps from elsewhere need neither kernel nor machine; references and bounds reach it as data
 COMPARISON = {"errors", "registry", "formats", "dump"}
 #: folders whose array-level functions may choose a numba twin
-CHOOSERS = {"formats", "rounding", "device", "machine"}
+CHOOSERS = {"formats", "rounding", "device", "machine", "comparison"}
 #: the two commands that open the pages, inside their function
 OPENS_WEB = {"precdiff.cli.serve", "precdiff.cli.report"}
 NO_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "base", "misc"}

@@ -4,7 +4,7 @@ Read result.py (what is said about a tensor), expected.py, elements.py (the defi
 compare.py.
 """
 
-from precdiff.comparison.compare import Compared, Identity, compare_tensor, over_tensors, overall, require_compared
+from precdiff.comparison.compare import Compared, Identity, compare_pieces, compare_tensor
 from precdiff.comparison.elements import Conventions
 from precdiff.comparison.expected import (
     FINITE,
@@ -17,7 +17,9 @@ from precdiff.comparison.expected import (
     holds_reals,
 )
 from precdiff.comparison.metric import METRICS
+from precdiff.comparison.overall import over_tensors, overall, require_compared
 from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
+from precdiff.comparison.pieces import Piece
 from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
 from precdiff.comparison.standard import (
     STANDARDS,
@@ -48,6 +50,7 @@ __all__ = [
     "Nonfinite",
     "Pair",
     "Pairing",
+    "Piece",
     "ReferenceInfo",
     "Standard",
     "TensorComparison",
@@ -56,6 +59,7 @@ __all__ = [
     "check_limits",
     "check_shapes",
     "check_taken",
+    "compare_pieces",
     "compare_tensor",
     "get_standard",
     "holds_reals",

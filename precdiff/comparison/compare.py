@@ -2,8 +2,8 @@
 
 What holds under every standard is here. A value that is not finite where the expected one rounded once is (or the
 reverse, or NaN against a number) is mismatched and fails; NaN against NaN agrees, but a tensor with nothing else in
-it was not compared; an element whose verdict would change within its reference's radius is undecided. Tensors are
-taken in chunks: memory stays a few MiB beyond the mask.
+it was not compared; an element whose verdict would change within its reference's radius is undecided. Tensors come
+whole or in pieces and are taken in chunks: memory stays a few MiB beyond the piece (and, where asked for, the mask).
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from precdiff.comparison.elements import CHUNK, Elements, Rows
-from precdiff.comparison.expected import Expected
+from precdiff._accel.backend import worth_loading
+from precdiff.comparison.elements import CHUNK, Elements
+from precdiff.comparison.expected import Expected, Flat
 from precdiff.comparison.metric import METRICS
 from precdiff.comparison.pairing import check_shapes
+from precdiff.comparison.pieces import Piece, Rows
 from precdiff.comparison.result import Errors, ReferenceInfo, TensorComparison, Verdict
+from precdiff.comparison.sides import needed, ranks, special
 from precdiff.comparison.standard import Judgement, Limits, Standard, check_taken, get_standard
 from precdiff.comparison.whole import Counts, Decision, Share, Silent, Whole
 from precdiff.comparison.worst import WorstElements
@@ -70,13 +73,44 @@ def compare_tensor(
     actual = np.asarray(actual)
     wanted = expected if isinstance(expected, Expected) else Expected.array(np.asarray(expected), format)
     check_shapes(identity.name or identity.id or "tensor", actual.shape, wanted.shape)
+    made = _begun(actual.shape, wanted, format, standard, limits, identity)
+    failing = made.keep_failing()
+    made.add(Piece(0, actual, wanted))
+    return Compared(made.row(identity), failing.reshape(actual.shape))
+
+
+def compare_pieces(
+    pieces: Iterable[Piece], shape: tuple[int, ...], format: str | Format, standard: str | Standard = "auto",
+    limits: Limits | None = None, identity: Identity | None = None,
+) -> TensorComparison:  # fmt: skip
+    """Judge a tensor of `shape` that comes in pieces, in order, at least one; none of them is kept.
+
+    >>> halves = [Piece(i, np.ones(2), Expected.array(np.ones(2), get_format("fp64"))) for i in (0, 2)]
+    >>> compare_pieces(halves, (4,), "fp64").compared
+    4
+    """
+    format, identity = get_format(format), identity or Identity()
+    made: _Comparison | None = None
+    for piece in pieces:
+        made = made or _begun(shape, piece.expected, format, standard, limits, identity)
+        made.add(piece)
+    if made is None:
+        raise NotComparableError(f"of {identity.name or 'the tensor'} there is no piece")
+    return made.row(identity)
+
+
+def _begun(
+    shape: tuple[int, ...], wanted: Expected, format: Format, standard: str | Standard, limits: Limits | None,
+    identity: Identity,
+) -> _Comparison:  # fmt: skip
+    """A comparison with values of that kind, which waits for them."""
     asked = get_standard(standard)
     limits, chosen = _completed(limits or Limits(), identity, asked), _fitting(asked, format)
     if limits.peer is not None:
-        check_shapes(f"the peer of {identity.name or 'tensor'}", limits.peer.shape, wanted.shape)
+        check_shapes(f"the peer of {identity.name or 'tensor'}", limits.peer.shape, shape)
     reason = chosen.silent(limits, format) if chosen.silent is not None else ""
     chosen = _silent(reason) if reason else chosen
-    return _Comparison(actual, wanted, format, chosen, limits).run(identity)
+    return _Comparison(shape, wanted, format, chosen, limits)
 
 
 def _fitting(standard: Standard, format: Format) -> Standard:
@@ -105,53 +139,67 @@ def _silent(reason: str) -> Standard:
 class _Comparison:
     """One tensor's comparison while its chunks go by."""
 
-    def __init__(self, actual: Array, expected: Expected, format: Format, standard: Standard, limits: Limits) -> None:
-        self._actual, self._expected, self._format = actual, expected, format
-        self._standard, self._limits = standard, limits
+    def __init__(
+        self, shape: tuple[int, ...], expected: Expected, format: Format, standard: Standard, limits: Limits
+    ) -> None:
+        self._shape, self._size = tuple(shape), math.prod(shape)
+        #: of the expected side only what is true of all its values
+        self._about = replace(expected, hi=np.empty(0), lo=None, radius=None, kind=None)
+        self._format, self._standard, self._limits = format, standard, limits
         self._whole = self._gathered()
         self._metrics = [make(format) for _, make in METRICS.items()]
-        self._worst = WorstElements(actual.shape)
-        self._failing = np.zeros(actual.size, bool)
-        self._compared = self._excused = self._undecided = self._nan_pairs = 0
+        self._worst = WorstElements(self._shape)
+        self._failing: Array | None = None
+        self._compared = self._excused = self._undecided = self._nan_pairs = self._over = 0
         self._excused_ulp = self._needed = self._radius = 0.0
         self._factor = False
         self._hash = hashlib.sha256()
+        self._fast = worth_loading(self._size)
+
+    def keep_failing(self) -> Array:
+        """Keep which elements fail, as the row that is given; it holds once `row` was asked for."""
+        self._failing = np.zeros(self._size, bool)
+        return self._failing
 
     def _gathered(self) -> Whole:
         """What decides: the standard's own figures, or the share of elements beyond the limit, none if not stated."""
         if self._standard.whole is not None:
-            return self._standard.whole(self._limits, self._format, self._actual.shape)
+            return self._standard.whole(self._limits, self._format, self._shape)
         return Share(self._limits.allow_fraction or 0.0, self._standard.rule(self._limits, self._format))
 
-    def run(self, identity: Identity) -> Compared:
-        """Go through the chunks and say what was found."""
-        for elements in self._chunks():
+    def add(self, piece: Piece) -> None:
+        """Take a piece into account, chunk by chunk."""
+        for elements in self._chunks(piece):
             for metric in self._metrics:
                 metric.add(elements)
             self._judge(elements)
-        return Compared(self._row(identity), self._failing.reshape(self._actual.shape))
 
-    def _chunks(self) -> Iterator[Elements]:
-        rows, peer = Rows.of(self._actual, self._expected), self._limits.peer
-        peers = None if peer is None else Rows.of(peer, self._expected)
-        representable = self._expected.format is self._format
-        for start in range(0, self._actual.size, CHUNK):
-            chunk = slice(start, min(start + CHUNK, self._actual.size))
-            made = [
-                Elements(one, chunk, self._format, self._limits.conventions, representable)
-                for one in (rows, peers)
-                if one is not None
-            ]
-            made[0].peer = made[1] if peers is not None else None
+    def _chunks(self, piece: Piece) -> Iterator[Elements]:
+        sides = [Rows.of(piece.actual, piece.expected, piece.first)]
+        if self._limits.peer is not None:
+            size = piece.actual.size
+            peer = np.asarray(Flat(self._limits.peer, self._shape)[slice(piece.first, piece.first + size)])
+            sides.append(Rows.of(peer.reshape(piece.actual.shape), piece.expected, piece.first))
+        last = piece.first + piece.actual.size
+        for start in range(piece.first, last, CHUNK):
+            chunk = slice(start, min(start + CHUNK, last))
+            made = [self._elements(rows, chunk) for rows in sides]
+            made[0].peer = made[1] if len(made) > 1 else None
             yield made[0]
 
+    def _elements(self, rows: Rows, chunk: slice) -> Elements:
+        representable = self._about.format is self._format
+        return Elements(rows, chunk, self._format, self._limits.conventions, representable, self._fast)
+
     def _judge(self, elements: Elements) -> None:
-        judgement = self._standard.judge(elements, self._limits.at(elements.chunk, self._actual.shape))
-        judgement = _special(elements, judgement)
+        judgement = self._standard.judge(elements, self._limits.at(elements.chunk, self._shape))
+        judgement = special(elements, judgement)
         self._whole.add(elements)
         self._count(elements, judgement)
-        self._worst.add(elements, _ranks(elements, judgement))
-        self._failing[elements.chunk] = judgement.over
+        self._worst.add(elements, ranks(elements, judgement))
+        self._over += int(np.count_nonzero(judgement.over))
+        if self._failing is not None:
+            self._failing[elements.chunk] = judgement.over
         codes = to_bits(elements.actual, self._format)
         self._hash.update(codes.astype(codes.dtype.newbyteorder("<"), copy=False).data)
 
@@ -168,37 +216,41 @@ class _Comparison:
         beyond = judgement.over | judgement.maybe
         if beyond.any():
             self._factor = np.ndim(judgement.limit) > 0
-            self._needed = max(self._needed, _needed(elements, judgement, beyond))
+            self._needed = max(self._needed, needed(elements, judgement, beyond))
 
-    def _row(self, identity: Identity) -> TensorComparison:
+    def row(self, identity: Identity) -> TensorComparison:
+        """What was found."""
         found: dict[str, Any] = {name: value for metric in self._metrics for name, value in metric.results().items()}
         own = {field.name: found.pop(field.name) for field in fields(TensorComparison) if field.name in found}
         decision = self._decision()
         verdict = self._verdict(decision, own["nonfinite"].mismatched)
         if verdict == "not_compared" or (decision.of_tensor and verdict == "pass"):
-            self._failing[:] = False
-        over = int(np.count_nonzero(self._failing))
+            self._none_fails()
         return TensorComparison(
             **{**vars(identity), **own, "sha256": identity.sha256 or self._hash.hexdigest()},
             format=self._format.name,
-            shape=tuple(self._actual.shape),
+            shape=self._shape,
             verdict=verdict,
             rule=decision.rule,
             compared=self._compared,
             excused=self._excused,
-            over_limit=over,
-            errors=Errors(**{self._expected.measures: own["max_ulp"]}) if self._expected.measures else Errors(),
+            over_limit=self._over,
+            errors=Errors(**{self._about.measures: own["max_ulp"]}) if self._about.measures else Errors(),
             worst=self._worst.rows(),
             reference=self._reference(),
-            extra={**found, "undecided": self._undecided, **self._notes(over + self._undecided, decision)},
+            extra={**found, "undecided": self._undecided, **self._notes(self._over + self._undecided, decision)},
         )
+
+    def _none_fails(self) -> None:
+        self._over = 0
+        if self._failing is not None:
+            self._failing[:] = False
 
     def _decision(self) -> Decision:
         """What the standard says of all chunks; its rule alone where nothing was compared."""
         if not self._compared:
             return Decision("undecided" if self._undecided else "pass", self._standard.rule(self._limits, self._format))
-        over = int(np.count_nonzero(self._failing))
-        return self._whole.decide(Counts(self._compared, over, self._undecided))
+        return self._whole.decide(Counts(self._compared, self._over, self._undecided))
 
     def _verdict(self, decision: Decision, mismatched: int) -> Verdict:
         if decision.outcome == "not_compared":
@@ -219,71 +271,5 @@ class _Comparison:
         return notes
 
     def _reference(self) -> ReferenceInfo | None:
-        info = self._expected.info
+        info = self._about.info
         return info and replace(info, max_radius_ulp=max(info.max_radius_ulp, self._radius))
-
-
-def _special(elements: Elements, judgement: Judgement) -> Judgement:
-    """Apply what holds under every standard to the elements that are not number against number."""
-    if elements.numbers is None:
-        return judgement
-    over, maybe = judgement.over & elements.numbers, judgement.maybe & elements.numbers
-    if elements.mismatched is not None:
-        over |= elements.mismatched
-    if elements.doubtful is not None:
-        over, maybe = over & ~elements.doubtful, maybe | elements.doubtful
-    excused = None if judgement.excused is None else judgement.excused & elements.numbers
-    return replace(judgement, over=over, maybe=maybe, excused=excused)
-
-
-def _ranks(elements: Elements, judgement: Judgement) -> tuple[Array | None, ...]:
-    """Masks of the worst elements, most serious first: mismatched, beyond, undecided, merely inexact."""
-    over, mismatched = judgement.over, elements.mismatched
-    if mismatched is not None:
-        mismatched = mismatched & over
-        over = over & ~mismatched
-    rest = (elements.distance > 0.0) & ~judgement.over & ~judgement.maybe
-    for aside in (elements.skipped, judgement.excused):
-        rest = rest if aside is None else rest & ~aside
-    return mismatched, over, judgement.maybe, rest
-
-
-def _needed(elements: Elements, judgement: Judgement, beyond: Array) -> float:
-    """The smallest limit, or factor of the limits, under which the elements beyond would pass; inf where none does."""
-    if elements.mismatched is not None and (elements.mismatched & beyond).any():
-        return float("inf")
-    error, limit = judgement.error[beyond], judgement.limit
-    if np.ndim(limit) == 0:
-        return float(error.max())
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return float((error / np.broadcast_to(limit, judgement.over.shape)[beyond]).max())
-
-
-def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict over several tensors: the worst of them, since what was not compared is no success.
-
-    >>> overall(["pass", "not_compared"]), overall(["pass"]), overall([])
-    ('not_compared', 'pass', 'not_compared')
-    """
-    found = set(verdicts)
-    order: tuple[Verdict, ...] = ("fail", "undecided", "not_compared", "pass")
-    return next((verdict for verdict in order if verdict in found), "not_compared")
-
-
-def over_tensors(rows: Iterable[TensorComparison]) -> Verdict:
-    """The verdict over tensors: every output must have been compared; a step with nothing to compare says nothing."""
-    return overall(row.verdict for row in rows if row.role == "output" or row.verdict != "not_compared")
-
-
-def require_compared(rows: Iterable[TensorComparison]) -> None:
-    """Raise where nothing at all was compared: that is trouble, never success."""
-    rows = list(rows)
-    if all(row.verdict == "not_compared" for row in rows):
-        found = ", ".join(f"{row.name or row.id} {row.shape} {_nothing(row)}" for row in rows) or "no tensors"
-        raise NotComparableError(f"nothing was compared: {found}. Check that both sides hold data.")
-
-
-def _nothing(row: TensorComparison) -> str:
-    if row.compared > row.extra.get("nan_pairs", 0):
-        return f"has no limit ({row.rule})"
-    return "holds nothing but NaN, as expected" if row.compared else "holds no elements"

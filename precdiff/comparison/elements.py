@@ -20,7 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from precdiff.comparison.expected import FINITE, UNDECIDED, Expected, Flat
+from precdiff.comparison.expected import FINITE, UNDECIDED
+from precdiff.comparison.figures import Figures, figures_of, measured
+from precdiff.comparison.pieces import Rows
 from precdiff.formats import Array, Format, quantum, signed_ulp_error, widen
 
 #: elements a chunk: an fp64 temporary takes 256 KiB and stays in a core's second-level cache
@@ -40,47 +42,69 @@ class Conventions:
     equal_nan: bool = True
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Actual and expected of one tensor as flat rows, ready to be cut into chunks."""
-
-    actual: Flat
-    hi: Flat
-    lo: Flat | None
-    radius: Flat | None
-    kind: Flat | None
-
-    @classmethod
-    def of(cls, actual: Array, expected: Expected) -> Rows:
-        """Flatten without copying."""
-        shape = actual.shape
-        parts = (None if part is None else Flat(part, shape) for part in (expected.lo, expected.radius, expected.kind))
-        return cls(Flat(actual, shape), Flat(expected.hi, shape), *parts)
-
-
 class Elements:
     """A chunk of elements (module docstring); all arrays are one-dimensional and of the chunk's length."""
 
-    def __init__(self, rows: Rows, chunk: slice, format: Format, conventions: Conventions, representable: bool) -> None:
+    def __init__(
+        self, rows: Rows, chunk: slice, format: Format, conventions: Conventions, representable: bool,
+        fast: bool = False,
+    ) -> None:  # fmt: skip
         self.chunk, self.format, self._conventions = chunk, format, conventions
         #: the same chunk of what a peer gave, against the same expected values; None where there is no peer
         self.peer: Elements | None = None
         #: whether every expected value is one of the format's own, so that rounding it costs nothing
         self.representable = representable
-        self.actual = np.atleast_1d(rows.actual[chunk])
-        self.value, self._value_low = widen(self.actual)
-        self.hi, self.lo = widen(np.atleast_1d(rows.hi[chunk]))
-        if rows.lo is not None:
-            self.lo = np.atleast_1d(rows.lo[chunk])
-        self.radius = (
-            None if rows.radius is None else np.nan_to_num(np.atleast_1d(rows.radius[chunk]), nan=np.inf, posinf=np.inf)
-        )
+        #: whether numba's twins may do the work
+        self.fast = fast
+        place = slice(chunk.start - rows.first, chunk.stop - rows.first)
+        self.actual, self._expected = np.atleast_1d(rows.actual[place]), np.atleast_1d(rows.hi[place])
+        self._plain = rows.plain
+        self.radius: Array | None = None
         self.unusable: Array | None = None
-        if rows.kind is not None:
-            self._apply_kinds(np.atleast_1d(rows.kind[chunk]))
+        if not self._plain:
+            self._apply_reference(rows, place)
 
     def __len__(self) -> int:
-        return int(self.value.size)
+        return int(self.actual.size)
+
+    def _apply_reference(self, rows: Rows, place: slice) -> None:
+        if rows.lo is not None:
+            self.lo = np.atleast_1d(rows.lo[place])
+        if rows.radius is not None:
+            self.radius = np.nan_to_num(np.atleast_1d(rows.radius[place]), nan=np.inf, posinf=np.inf)
+        if rows.kind is not None:
+            self._apply_kinds(np.atleast_1d(rows.kind[place]))
+
+    @cached_property
+    def value(self) -> Array:
+        """The actual value in fp64."""
+        return widen(self.actual)[0]
+
+    @cached_property
+    def hi(self) -> Array:
+        """The expected value in fp64."""
+        return widen(self._expected)[0]
+
+    @cached_property
+    def lo(self) -> Array | None:
+        """What of the expected value fp64 does not hold; None for nothing."""
+        return widen(self._expected)[1]
+
+    @cached_property
+    def _measured(self) -> tuple[Array, Figures] | None:
+        """ULP errors and figures by numba's twin, where it applies."""
+        if not (self.fast and self._plain):
+            return None
+        return measured(self.actual, self._expected, self.format, self.representable, self._limit)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """What metrics put together."""
+        if self._measured is not None:
+            return self._measured[1]
+        ulps = self.ulps if self.numbers is None else self.ulps[self.numbers]
+        floor = None if self.representable else self.floor
+        return figures_of(self.number_count, self.found, self.truth, self.error, ulps, floor, self.spacing)
 
     def _apply_kinds(self, kind: Array) -> None:
         """Write specials into hi; of undecided elements nothing is known."""
@@ -103,6 +127,8 @@ class Elements:
     @cached_property
     def ulps(self) -> Array:
         """Signed ULP error of every element; +inf for NaN against a number, 0 where NaN or saturation agree."""
+        if self._measured is not None:
+            return self._measured[0]
         if not self.format.is_float:
             return self._integer_error()
         reference = self.hi if self.lo is None else (self.hi, self.lo)
@@ -113,8 +139,8 @@ class Elements:
         return np.where(self._both_nan, 0.0 if self._conventions.equal_nan else np.inf, np.where(saturated, 0.0, ulps))
 
     def _integer_error(self) -> Array:
-        low = np.zeros(1)
-        error = (self.value - self.hi) + ((low if self._value_low is None else self._value_low) - self._low)
+        value_low = widen(self.actual)[1]
+        error = (self.value - self.hi) + ((np.zeros(1) if value_low is None else value_low) - self._low)
         return np.where(np.isnan(error), np.inf, error)
 
     @property
@@ -191,6 +217,8 @@ class Elements:
     @cached_property
     def _ordinary(self) -> bool:
         """Whether no special value or overflow is near, which is the usual case and the fast one."""
+        if self._measured is not None:
+            return True
         widest = np.abs(self.hi).max(initial=0.0) + (0.0 if self.radius is None else self.radius.max(initial=0.0))
         return bool(self.unusable is None and widest < self._limit and np.isfinite(self.value).all())
 

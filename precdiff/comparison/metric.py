@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
-
 from precdiff.comparison.elements import Elements
-from precdiff.formats import Array, Format
+from precdiff.comparison.figures import Scaled
+from precdiff.formats import Format
 from precdiff.registry import Registry
 
 
@@ -31,28 +30,25 @@ METRICS: Registry[Callable[[Format], Metric]] = Registry("metric", "precdiff.com
 
 
 class ScaledSum:
-    """A sum of products x y, safe from overflow and underflow: every chunk is scaled by powers of two first.
+    """A sum of the chunks' scaled sums, safe from overflow and underflow: mantissa * 2^exponent.
 
-    The sum is mantissa * 2^exponent (the idea of LAPACK's dnrm2; Blue 1978).
+    That is the idea of LAPACK's dnrm2 (Blue 1978). The chunks' own sums are added exactly and rounded once.
 
+    >>> from precdiff.comparison.figures import product
     >>> squares = ScaledSum()
-    >>> squares.add(np.array([3e200, 4e200]), np.array([3e200, 4e200]))
+    >>> import numpy as np
+    >>> squares.add(product(np.array([3e200, 4e200]), np.array([3e200, 4e200])))
     >>> round(squares.root() / 1e200, 12)
     5.0
     """
 
     def __init__(self) -> None:
-        self._chunks: list[tuple[float, int]] = []
+        self._chunks: list[Scaled] = []
 
-    def add(self, x: Array, y: Array) -> None:
-        """Add the products of two arrays of finite numbers."""
-        if not x.size:
-            return
-        first, second = _exponent(x), _exponent(y)
-        with np.errstate(over="ignore"):  # an error in ULP may itself be beyond fp64
-            total = float(np.sum(_scaled(x, first) * _scaled(y, second)))
-        if total:
-            self._chunks.append((total, first + second))
+    def add(self, part: Scaled) -> None:
+        """Add a chunk's."""
+        if part[0]:
+            self._chunks.append(part)
 
     def parts(self) -> tuple[float, int]:
         """Return the sum as (mantissa, exponent) with an even exponent."""
@@ -72,14 +68,3 @@ class ScaledSum:
         """Binary logarithm of the sum, -inf for 0."""
         mantissa, exponent = self.parts()
         return math.log2(mantissa) + exponent if mantissa > 0.0 else -math.inf
-
-
-def _exponent(x: Array) -> int:
-    """Exponent to scale by; 0 in the wide range where products of two numbers are safe anyway."""
-    largest = float(max(x.max(), -x.min()))
-    exponent = math.frexp(largest)[1]
-    return 0 if -200 < exponent < 400 or not largest else exponent
-
-
-def _scaled(x: Array, exponent: int) -> Array:
-    return np.ldexp(x, -exponent) if exponent else x

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from precdiff.comparison.elements import Elements
+from precdiff.comparison.figures import product
 from precdiff.comparison.metric import ScaledSum
 from precdiff.comparison.metrics.cosine import Cosine
 from precdiff.formats import Array, Format
@@ -235,9 +236,9 @@ class Energy:
         """Take an array of it into account."""
         finite = np.isfinite(high)
         self._unknown |= not finite.all()
-        self._low.add(low, low)
+        self._low.add(product(low, low))
         known = np.where(finite, high, 0.0)
-        self._high.add(known, known)
+        self._high.add(product(known, known))
 
     def log2(self) -> Span:
         """The logarithm; -inf of nothing."""
@@ -265,8 +266,8 @@ class Angle:
             finite = np.isfinite(elements.radius)
             self._unknown |= not finite.all()
             radius = np.where(finite, elements.radius, 0.0)
-            self._radius.add(radius, radius)
-            self._expected.add(elements.truth, elements.truth)
+            self._radius.add(product(radius, radius))
+            self._expected.add(product(elements.truth, elements.truth))
 
     def span(self) -> Span:
         """The cosine."""

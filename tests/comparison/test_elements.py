@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precdiff.comparison import Conventions, Expected, Limits, compare_tensor
-from precdiff.comparison.elements import Elements, Rows
+from precdiff.comparison.elements import Elements
+from precdiff.comparison.pieces import Rows
 from precdiff.formats import get_format, widen
 
 INF, NAN = np.inf, np.nan

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from precdiff.comparison.elements import Elements
 from precdiff.comparison.metric import METRICS
 from precdiff.formats import Format
@@ -19,8 +17,7 @@ class Absolute:
 
     def add(self, elements: Elements) -> None:
         """Look at a chunk."""
-        if elements.number_count:
-            self._max = max(self._max, float(np.abs(elements.error).max()))
+        self._max = max(self._max, elements.figures.largest_abs)
 
     def results(self) -> dict[str, float]:
         """NaN where there was no number to compare."""

@@ -20,10 +20,9 @@ class Cosine:
 
     def add(self, elements: Elements) -> None:
         """Add a chunk."""
-        found, truth = elements.found, elements.truth
-        self._product.add(found, truth)
-        self._actual.add(found, found)
-        self._expected.add(truth, truth)
+        self._product.add(elements.figures.found_truth)
+        self._actual.add(elements.figures.found_found)
+        self._expected.add(elements.figures.truth_truth)
 
     def results(self) -> dict[str, float]:
         """The cosine, within [-1, 1] whatever the rounding."""

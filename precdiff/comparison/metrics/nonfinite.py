@@ -21,7 +21,7 @@ class NonfiniteCounts:
 
     def add(self, elements: Elements) -> None:
         """Count a chunk."""
-        self._sign += _count(np.signbit(elements.found) != np.signbit(elements.truth), elements.found, elements.truth)
+        self._sign += elements.figures.opposite_signs
         if elements.mismatched is None:
             return
         target = elements.special_target

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from precdiff.comparison.elements import Elements
 from precdiff.comparison.metric import METRICS
 from precdiff.formats import Format
@@ -19,12 +17,7 @@ class Relative:
 
     def add(self, elements: Elements) -> None:
         """Look at a chunk."""
-        if not elements.number_count:
-            return
-        error = np.abs(elements.error)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = np.where(error == 0.0, 0.0, error / np.abs(elements.truth))
-        self._max = max(self._max, float(relative.max()))
+        self._max = max(self._max, elements.figures.largest_rel)
 
     def results(self) -> dict[str, float]:
         """NaN where there was no number to compare."""

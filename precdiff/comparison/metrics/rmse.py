@@ -17,8 +17,8 @@ class Rmse:
 
     def add(self, elements: Elements) -> None:
         """Add a chunk."""
-        self._squares.add(elements.error, elements.error)
-        self._count += elements.number_count
+        self._squares.add(elements.figures.error_error)
+        self._count += elements.figures.numbers
 
     def results(self) -> dict[str, float]:
         """NaN where there was no number to compare."""

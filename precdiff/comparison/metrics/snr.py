@@ -24,11 +24,9 @@ class Snr:
 
     def add(self, elements: Elements) -> None:
         """Add a chunk."""
-        self._signal.add(elements.truth, elements.truth)
-        self._noise.add(elements.error, elements.error)
-        if not elements.representable:
-            unavoidable = elements.floor * elements.spacing
-            self._floor.add(unavoidable, unavoidable)
+        self._signal.add(elements.figures.truth_truth)
+        self._noise.add(elements.figures.error_error)
+        self._floor.add(elements.figures.unavoidable)
 
     def results(self) -> dict[str, float]:
         """Both ratios."""

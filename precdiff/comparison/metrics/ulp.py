@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from precdiff.comparison.elements import Elements
 from precdiff.comparison.histogram import UlpHistogram
 from precdiff.comparison.metric import METRICS
@@ -27,27 +25,29 @@ class Ulp:
 
     def add(self, elements: Elements) -> None:
         """Count a chunk."""
-        distance, signed = elements.distance, elements.ulps
-        compared = distance if elements.skipped is None else distance[~elements.skipped]
-        self._histogram.add(compared)
+        compared = elements.distance if elements.skipped is None else elements.distance[~elements.skipped]
+        self._histogram.add(compared, elements.fast)
         self._max = max(self._max, float(compared.max(initial=0.0)))
-        if elements.numbers is not None:
-            distance, signed = distance[elements.numbers], signed[elements.numbers]
-        self._count += distance.size
-        self._sums.append(float(np.sum(distance)))
-        self._signed.append(float(np.sum(signed)))
+        self._count += elements.figures.numbers
+        self._sums.append(elements.figures.sum_distance)
+        self._signed.append(elements.figures.sum_signed)
 
     def results(self) -> dict[str, object]:
         """The figures."""
         count, histogram = self._count, self._histogram
         return {
             "max_ulp": self._max if histogram.count else math.nan,
-            "mean_ulp": math.fsum(self._sums) / count if count else math.nan,
-            "mean_signed_ulp": math.fsum(self._signed) / count if count else math.nan,
+            "mean_ulp": _sum(self._sums) / count if count else math.nan,
+            "mean_signed_ulp": _sum(self._signed) / count if count else math.nan,
             "p50_ulp": min(histogram.quantile(0.5), self._max),
             "p99_ulp": min(histogram.quantile(0.99), self._max),
             "ulp_histogram": tuple(histogram.rows()),
         }
+
+
+def _sum(parts: list[float]) -> float:
+    """The parts added exactly and rounded once; errors beyond fp64 of both signs have no sum."""
+    return math.fsum(parts) if all(map(math.isfinite, parts)) else sum(parts)
 
 
 METRICS.add("ulp", Ulp)

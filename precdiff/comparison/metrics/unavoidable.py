@@ -24,12 +24,9 @@ class Unavoidable:
 
     def add(self, elements: Elements) -> None:
         """Add a chunk."""
-        numbers = elements.numbers
-        ulps = elements.ulps if numbers is None else elements.ulps[numbers]
-        self._total.add(ulps, ulps)
-        if not elements.representable:
-            self._floor.add(elements.floor, elements.floor)
-        self._count += elements.number_count
+        self._total.add(elements.figures.ulps_ulps)
+        self._floor.add(elements.figures.floor_floor)
+        self._count += elements.figures.numbers
 
     def results(self) -> dict[str, float]:
         """NaN where there was no number to compare."""
