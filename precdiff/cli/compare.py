@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from precdiff.cli.baseline import against, folder_option
 from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import judging_options, subcommand
@@ -16,9 +17,11 @@ from precdiff.cli.terminal import Terminal
 @judging_options
 @export_options
 @click.option("--dry-run", is_flag=True, help="Of two dumps: only say which tensors would be compared.")
+@click.option("--baseline", is_flag=True, help="Fail also where figures got worse than `baseline set` keeps them.")
+@folder_option
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
-    dry_run: bool, **options: Any,
+    dry_run: bool, baseline: bool, folder: str | None, **options: Any,
 ) -> int:  # fmt: skip
     """Judge ACTUAL by EXPECTED or by the reference.
 
@@ -29,9 +32,12 @@ def command(
 
     if dry_run:
         return _pairing(terminal, actual, expected, options["mapping"])
+    if folder is not None and not baseline:
+        raise click.UsageError("--baseline-dir goes with --baseline")
     exports = Exports.taken(options)
     with exports.answering(terminal, actual), terminal.waiting("comparing"):
         report = judged(api.compare, actual, expected, kernel, **options)
+        report = against(report, actual, folder) if baseline else report
     return finish(terminal, report, output, verbose, exports)
 
 

@@ -15,6 +15,7 @@ from precdiff.report import numbers
 from precdiff.report.devices import device
 from precdiff.report.foreign import recorded, some
 from precdiff.report.notable import subject
+from precdiff.report.regression import facts as baseline_facts
 from precdiff.report.report import Report
 from precdiff.report.table import Column, Table
 
@@ -131,7 +132,7 @@ def summary(report: Report) -> Facts:
     facts += recorded(report)
     other = report.provenance.get("decided_otherwise")
     facts += [("path", f"the reference decides otherwise, or cannot decide, at {', '.join(other)}")] if other else []
-    facts += device(report)
+    facts += device(report) + baseline_facts(report)
     return facts + ([("envelope", envelope(report))] if report.envelope else [])
 
 

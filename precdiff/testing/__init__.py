@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from precdiff.testing.approx import ulp_approx
     from precdiff.testing.assertions import PrecisionError, assert_precise, assert_ulp_close
     from precdiff.testing.repeats import assert_deterministic, assert_order_invariant
+    from precdiff.testing.warning import AccuracyLossWarning
 
 __all__ = [
+    "AccuracyLossWarning",
     "PrecisionError",
     "assert_deterministic",
     "assert_order_invariant",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AccuracyLossWarning": "warning",
     "PrecisionError": "assertions",
     "assert_deterministic": "repeats",
     "assert_order_invariant": "repeats",

@@ -135,10 +135,10 @@ def assert_precise(  # noqa: PLR0913  (what is judged, by what, and how: each by
     asked = {**settings, "standard": standard}
     if kernel is not None:
         given = {"inputs": inputs, "profile": profile or "ieee", "format": format, "options": options}
-        report = _kernel_report(actual, expected, api.run(kernel, **given), asked, budget)
+        report = kernel_report(actual, expected, api.run(kernel, **given), asked, budget)
     else:
         _refuse_without_kernel(inputs=inputs, format=format, options=options, profile=profile)
-        report = _report(actual, expected, asked, dtype, budget)
+        report = precise_report(actual, expected, asked, dtype, budget)
     require(report, msg)
 
 
@@ -176,7 +176,8 @@ def _row(name: str, actual: Any, expected: Any, standard: str, limits: LimitsOf,
     return compare_tensor(values, wanted, format, standard, found, Identity(id=name, name=name)).row
 
 
-def _report(actual: Any, expected: Any, asked: Mapping[str, Any], dtype: object, budget: float) -> Report:
+def precise_report(actual: Any, expected: Any, asked: Mapping[str, Any], dtype: object, budget: float) -> Report:
+    """The Report of a run or dump by its reference, or of values against values; with the cause, given time."""
     if expected is None:
         return _explained(api.compare(actual, **asked), budget, actual, asked)
     if _is_traced(actual) or _is_traced(expected):
@@ -201,7 +202,8 @@ def _named(side: Any) -> Mapping[str, Any]:
     return side if isinstance(side, Mapping) else {"actual": side}
 
 
-def _kernel_report(actual: Any, expected: Any, declared: Run, asked: Mapping[str, Any], budget: float) -> Report:
+def kernel_report(actual: Any, expected: Any, declared: Run, asked: Mapping[str, Any], budget: float) -> Report:
+    """The Report of a device's output as the kernel's one output; with the cause, given time."""
     if expected is not None:
         raise PrecDiffError("found expected and kernel; allowed is one of them: the kernel says what is expected")
     if _is_traced(actual):
