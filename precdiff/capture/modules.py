@@ -201,8 +201,8 @@ def _mode(dispatched: Callable[..., Any]) -> Any:
     """The dispatch mode that calls `dispatched(op, args, kwargs)` for every op; nothing it does itself comes by."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types there
+    class Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is an extra: its classes are Any to the checker
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return dispatched(func, args, kwargs or {})
 
-    return Mode()  # type: ignore[no-untyped-call]  # as above
+    return Mode()
