@@ -263,3 +263,31 @@ def test_any_bytes_may_be_explained(precdiff, folder):
 
     assert (last(result), result.exit_code) == ("test pass", 0)
     assert "FAIL" in result.stderr
+
+
+def test_a_device_s_bare_output_is_held_against_a_peer_s_by_the_certified_reference(precdiff):
+    rng = np.random.default_rng(0)
+    x = rng.normal(0, 1, (4, 64)).astype(np.float16)
+    weights = np.exp(x.astype(np.float64))
+    truth = weights / weights.sum(-1, keepdims=True)
+    npu = (truth * (1 + rng.normal(0, 2.0**-10, truth.shape))).astype(np.float16)
+    peer = truth.astype(np.float16)
+    for name, values in (("x", x), ("npu", npu), ("peer", peer)):
+        values.tofile(f"{name}.bin")
+    ratios = vendor.dual_ratios(npu.astype(np.float64), peer.astype(np.float64), truth, 2**-11, 2**-16)
+    words = ("compare", "npu.bin:fp16:4,64", "--kernel", "softmax", "--input", "x=x.bin:fp16:4,64", "--standard")
+    loose = precdiff(*words, "cann-dual-l0", "--peer", "peer.bin:fp16:4,64")
+    tight = precdiff(*words, "cann-dual-l2", "--peer", "peer.bin:fp16:4,64")
+
+    assert ratios[0] < 10 and 1.2 < ratios[1] < 2
+    assert (loose.exit_code, tight.exit_code) == (0, 1)
+    assert f"MARE {ratios[0]:.4g}, MERE {ratios[1]:.4g}, RMSE {ratios[2]:.4g}" in loose.stderr.splitlines()[0]
+
+
+def test_quantised_outputs_may_be_allowed_to_differ_by_one(precdiff):
+    np.array([1, 2, 3], np.int8).tofile("a.bin")
+    np.array([1, 3, 3], np.int8).tofile("b.bin")
+    words = ("compare", "a.bin:i8:3", "b.bin:i8:3")
+
+    assert precdiff(*words).exit_code == 1
+    assert precdiff(*words, "--standard", "allclose", "--atol", "1").exit_code == 0

@@ -568,12 +568,12 @@ def test_the_second_check_s_bound_is_the_bootstrap_s():
 def test_each_run_is_judged_by_its_own_ratios_also_across_chunks():
     """Runs of 100 elements do not end where chunks do."""
     truth, actual, peer = runs_of(1000, 3, 2.5, size=100)
-    dual = cann_dual.STANDARDS["cann-dual-l1"].whole(Limits(runs=True), get_format("fp16"), truth.shape)
+    limits = Limits(peer=np.float32(peer), runs=True)
+    dual = cann_dual.STANDARDS["cann-dual-l1"].whole(limits, get_format("fp16"), truth.shape)
     kept = []
     standard = cann_dual.Standard(
         "kept", lambda *g: "", cann_dual.judge, takes=("peer", "runs"), whole=lambda *g: kept.append(dual) or dual
     )
-    limits = Limits(peer=np.float32(peer), runs=True)
     compare_tensor(np.float32(actual), Expected.reals(truth), "fp16", standard, limits)
     wanted = [vendor.dual_ratios(a, b, r, 2**-11, 2**-16) for a, b, r in zip(actual, peer, truth, strict=True)]
 

@@ -44,18 +44,15 @@ def rule(limits: Limits, format: Format, level: str) -> str:
 def judge(elements: Elements, limits: Limits) -> Judgement:
     """Mark the elements further off than the peer's; small ones also have to be off by more than counts."""
     small, tiny = numbers_for(SMALL, elements.format, "cann-dual")
-    error, peers = np.abs(elements.error), np.abs(_peer(elements).error)
+    error, peers = np.abs(elements.error), np.abs(_known(elements.peer).error)
     allowed = np.where(np.abs(elements.truth) < small, np.maximum(peers, tiny), peers)
     return Judgement.of(error > allowed, error, allowed)
 
 
-def _peer(elements: Elements) -> Elements:
-    if elements.peer is None:
-        raise NotComparableError(
-            "standard 'cann-dual' compares with what a peer gave on the same inputs, found none. Pass it: --peer FILE "
-            "(peer= in Python), in the format and shape of ACTUAL"
-        )
-    return elements.peer
+def _known(peer: Elements | None) -> Elements:
+    """The peer's chunk, whose presence was checked before the first."""
+    assert peer is not None
+    return peer
 
 
 class _Side:
@@ -112,7 +109,7 @@ class Dual:
 
     def add(self, elements: Elements) -> None:
         """Take a chunk into account: elements that are numbers on all sides."""
-        peer = _peer(elements)
+        peer = _known(elements.peer)
         keep = np.ones(len(elements), bool)
         for numbers in (elements.numbers, peer.numbers):
             keep &= True if numbers is None else numbers
@@ -183,6 +180,11 @@ def lower_bound(ratios: Array) -> float:
 
 def _standard(level: str) -> Standard:
     def whole(limits: Limits, format: Format, shape: tuple[int, ...]) -> Whole:
+        if limits.peer is None:
+            raise NotComparableError(
+                f"standard 'cann-dual-{level}' compares with what a peer gave on the same inputs, found none. Pass it: "
+                "--peer FILE (peer= in Python), in the format and shape of ACTUAL"
+            )
         return Dual(format, level, shape, limits.runs)
 
     def said(limits: Limits, format: Format) -> str:
