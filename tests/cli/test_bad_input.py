@@ -85,7 +85,7 @@ TABLE = {
     "eval of a huge number": ("eval x+1e999999999 x=1", "allowed are 0 and magnitudes"),
     "a path too long": (f"inspect {'x' * 300}", "xxx: File name too long. Name another path"),
     "a profile nested without end": ("run softmax --input x=grid.npy --profile deep.json", r"deep\.json: .*depth"),
-    "a sidecar nested without end": ("compare raw raw", r"raw\.json: cannot be read as JSON"),
+    "a sidecar nested without end": ("compare raw raw", r"raw\.json: its JSON is nested too deeply"),
     "an FPCore nested without end": ("eval deep.fpcore x=1", "nested too deeply; allowed are 200 levels"),
     "an FPCore of a huge number": ("eval huge.fpcore x=1", "'1e9999'; allowed are 0 and magnitudes"),
     "fault bits that are no number": ("eval --batch deep.json --fault-bits fp16=nan", "allowed is FORMAT=BITS"),

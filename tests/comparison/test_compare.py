@@ -139,7 +139,8 @@ def test_the_widest_radius_is_kept_in_ulp():
 
 def test_memory_is_the_mask_and_a_few_chunks():
     expected = RNG.standard_normal(2_000_000).astype(np.float32)
-    compare_tensor(expected[:100_000], expected[:100_000], "fp32", "ulp")
+    for _ in range(3):  # by then numba is loaded, if it is there
+        compare_tensor(expected, expected, "fp32", "ulp")
     tracemalloc.start()
     compare_tensor(expected, expected, "fp32", "ulp")
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,12 +1,14 @@
 """Framework calls on torch tensors, as rows (name, function, arguments, keywords) for test_calls.py."""
 
 import numpy as np
-import torch
-import torch.nn.functional as F  # noqa: N812 - everyone's name for it
+import pytest
 
 from precdiff.formats import get_format
 from precdiff.reference.calls import Operand
 from precdiff.rounding import Rounding, round_array
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
 
 FORMATS = {
     torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16", torch.float64: "fp64", torch.int64: "i64",
