@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from precdiff.report.curves import said as curve_said
 from precdiff.report.report import Report
 
 #: names that are written out
@@ -28,6 +29,7 @@ def recorded(report: Report) -> list[tuple[str, str]]:
     odd = found.get("statistics_overflowed") or {}
     said = "their mean or norm overflowed when it was computed, the tensors did not"
     facts += [("statistics", f"{len(odd)}: {some(list(odd))}; {said}")] if odd else []
+    facts += [("curve", curve_said(curve)) for curve in found.get("curves") or ()]
     place = found.get("diverges_at") or {}
     if place:
         facts += [("diverges at", ", ".join(f"{key} {value}" for key, value in place.items() if value is not None))]

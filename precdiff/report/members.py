@@ -100,11 +100,11 @@ def is_recorded(dump: Any) -> bool:
 
 def members(sides: Opened) -> Members:
     """The members of both sides, in order of steps, then ranks."""
-    actual = _placed(sides.actual, sides.rules, "actual")
     if sides.expected is None:
         if sides.rules:
             raise NotComparableError("--map: it goes with two sides; give EXPECTED")
-        return Members([Member(Recording(dump)) for ranks in actual.values() for dump in ranks])
+        return Members([Member(Recording(dump)) for dump in sorted(sides.actual, key=_place)])
+    actual = _placed(sides.actual, sides.rules, "actual")
     expected = _placed(sides.expected, sides.rules, "expected")
     if len(actual) == len(expected) == 1:
         expected = dict(zip(actual, expected.values(), strict=True))
@@ -131,7 +131,19 @@ def _placed(dumps: Sequence[Dump], rules: Sequence[Rule], side: str) -> dict[Pla
     for dump in sorted(dumps, key=_place):
         step, rank, microbatch = _place(dump)
         found.setdefault((step, 0 if joined else rank, microbatch), []).append(dump)
+    if not joined:
+        _require_alone(found, side)
     return found
+
+
+def _require_alone(found: Mapping[Place, Sequence[Dump]], side: str) -> None:
+    for dumps in found.values():
+        if len(dumps) > 1:
+            names = ", ".join(str(dump.path) for dump in dumps[:4])
+            raise NotComparableError(
+                f"{side} holds {len(dumps)} dumps of one step and rank: {names}; name one of them, or record them with "
+                "iteration= and rank="
+            )
 
 
 def _place(dump: Dump) -> Place:

@@ -19,6 +19,7 @@ from precdiff.diagnose.recorded.judging import Judged
 from precdiff.diagnose.recorded.summaries import overflowed_by_itself
 from precdiff.diagnose.settings import Settings
 from precdiff.errors import NotComparableError
+from precdiff.report.curves import by_curve, curves
 from precdiff.report.judged import held_back, versions
 from precdiff.report.members import Member, Members, Opened, members
 from precdiff.report.report import Report, Unmatched
@@ -36,7 +37,8 @@ def recorded_report(
 ) -> Report:  # fmt: skip
     """Judge dumps of other programs, against an expected side or by themselves."""
     made = members(sides)
-    found = [(member, judged) for member in made.members for judged in member.judged(settings)]
+    trained = curves(made.members) if settings.standard == "auto" else []
+    found = [(member, by_curve(judged, trained)) for member in made.members for judged in member.judged(settings)]
     kept = [(m, j) for m, j in found if layer is None or fnmatch.fnmatch(j.row.layer, layer)]
     if not kept:
         raise NotComparableError(_nothing(sides.names[0], layer, found))
@@ -53,8 +55,9 @@ def recorded_report(
         first_divergence=failing[0][1].row.id if failing else None,
         unmatched=_unmatched(made.members),
         findings=tuple(findings),
-        provenance={**versions(), **_notes(made, kept, failing), **_next(sides, failing, explain=explain)},
-    )
+        provenance={**versions(), **_curves(trained), **_notes(made, kept, failing),
+                    **_next(sides, failing, explain=explain)},
+    )  # fmt: skip
     return held_back(
         report, "" if all(dump.complete for dump in sides.actual) else "the recording did not come to its end"
     )
@@ -65,6 +68,10 @@ def _unmatched(members: Sequence[Member]) -> Unmatched:
     return Unmatched(
         tuple(id for a in found for id in a.unmatched_actual), tuple(id for a in found for id in a.unmatched_expected)
     )
+
+
+def _curves(trained: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"curves": list(trained)} if trained else {}
 
 
 def _notes(made: Members, kept: Kept, failing: Kept) -> dict[str, Any]:

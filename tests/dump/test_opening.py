@@ -36,8 +36,17 @@ def test_missing(path):
         open_dump(path.parent / "no" / "run.h5")
 
 
+def test_a_folder_of_one_dump_is_that_dump(path):
+    with open_dump(path.parent) as dump:
+        assert dump.path == path
+
+
 def test_a_folder(path):
-    with pytest.raises(FileError, match=r"is a folder with run\.h5; name one dump"):
+    (path.parent / "again.h5").write_bytes(path.read_bytes())
+    with pytest.raises(FileError, match=r"holds 2 dumps: again\.h5, run\.h5\. Name one of them"):
+        open_dump(path.parent)
+    (path.parent / "other.exe").touch()
+    with pytest.raises(FileError, match=r"is a folder with again\.h5, .*run\.h5; name one dump"):
         open_dump(path.parent)
     (path.parent / "inner").mkdir()
     with pytest.raises(FileError, match=r"is a folder without dumps"):

@@ -47,8 +47,32 @@ from precdiff.formats import Array, get_format
 Row = TypeVar("Row")
 
 
+#: folders in folders that are looked into: step0/rank0/x.h5
+_DEPTH = 3
+_ENDINGS = (".h5", ".hdf5")
+#: files that may lie beside dumps
+_BESIDE = (".json", ".toml", ".txt", ".md", ".log", ".csv")
+
+
+def _set(folder: Path) -> list[Path]:
+    """The HDF5 files of a folder that holds nothing else, at most 3 deep; none if it holds other files."""
+    found = list(_files(folder))
+    return [] if any(file.suffix not in _ENDINGS for file in found) else found
+
+
+def _files(folder: Path, depth: int = _DEPTH) -> Iterator[Path]:
+    """Files in it and in its folders, in the order of their names, but for hidden ones, texts and links."""
+    for inner in sorted(folder.iterdir()):
+        if inner.name.startswith(".") or inner.is_symlink() or inner.suffix in _BESIDE:
+            continue
+        if inner.is_dir() and depth > 1:
+            yield from _files(inner, depth - 1)
+        elif inner.is_file():
+            yield inner
+
+
 class PrecDiffDump(Dump):
-    """PrecDiff's own dumps, HDF5 schema 1."""
+    """PrecDiff's own dumps, HDF5 schema 1, and folders of nothing else: a file for each step and rank."""
 
     reader = "precdiff"
     suffix = ".h5"
@@ -63,10 +87,16 @@ class PrecDiffDump(Dump):
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Every HDF5 file: of one that is no dump, opening says what it holds."""
-        return head.startswith(SIGNATURE)
+        return bool(_set(path)) if path.is_dir() else head.startswith(SIGNATURE)
+
+    @classmethod
+    def members(cls, path: Path) -> list[Path]:
+        return _set(path) if path.is_dir() else [path]
 
     @classmethod
     def open(cls, path: Path) -> Self:
+        if path.is_dir():
+            path = _set(path)[0]
         problems: list[Problem] = []
         with _kept_open(open_hdf5(path), f"{path} is damaged") as file:
             for name, kind in _parts(path, file).items():
