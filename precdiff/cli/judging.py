@@ -98,12 +98,15 @@ def _bare_output(
         report = judge(_array(actual), declared=declared, **how)
     except NotComparableError as error:
         raise NotComparableError(f"{actual}: {error}") from None
-    made = {**report.provenance, "next": _next(actual, kernel, request)}
+    made = {**report.provenance, "next": _next(actual, kernel, request, report)}
     return dataclasses.replace(report, actual=actual, provenance=made)
 
 
-def _next(actual: str, kernel: str, request: Request) -> str:
-    return shlex.join(["precdiff", "explain", actual, "--kernel", kernel, *request.words()])
+def _next(actual: str, kernel: str, request: Request, report: Report) -> str:
+    if not report.findings:
+        return shlex.join(["precdiff", "explain", actual, "--kernel", kernel, *request.words()])
+    words = shlex.join(["precdiff", "run", kernel, *request.words(), "-o", "run.h5"])
+    return f"{words}   # every step as it was meant, for precdiff serve"
 
 
 def finish(terminal: Terminal, report: Report, output: str | None, verbose: bool, exports: Exports) -> int:
