@@ -97,7 +97,8 @@ def compare(
     """Judge `actual`: a Run or dump against the certified reference, or against `expected` (Run, dump, arrays).
 
     Settings: `standard` (`precdiff list standards`), `max_ulp`, `rtol`, `atol`, `zero_atol`, `allow_fraction`, `op`,
-    `peer` (what a peer gave in place of `actual`), `runs`, `backend` auto | mpmath. `layer` is a glob on layer names.
+    `peer` (what a peer gave in place of `actual`), `runs`, `backend` auto | mpmath, `tensor_limits`
+    (TensorLimit rows). `layer` is a glob on layer names.
     With `declared`, a Run, `actual` is what a device gave for its output, or a mapping of its outputs.
     Dumps of other programs are judged call by call, `expected` or not; `mapping` is a file of rules (docs/dumps.md).
 

@@ -30,6 +30,7 @@ def command(terminal: Terminal, result: str, max_ulp: float) -> int:
     """
     from precdiff.comparison import over_tensors
     from precdiff.comparison.rejudge import rejudge
+    from precdiff.report.printable import printable
     from precdiff.report.rows import incomplete
 
     report = read_report(result)
@@ -41,6 +42,9 @@ def command(terminal: Terminal, result: str, max_ulp: float) -> int:
     for one in judged:
         if one.high is not None or one.verdict == "fail":
             terminal.say(_line(one, max_ulp))
+    for row in report.tensors:
+        if row.waived:
+            terminal.say(f"  {printable(row.name or row.id)} was waived; check applies no waivers")
     terminal.say(f"{verdict.upper()}: {result} under {max_ulp:g} ULP")
     rows = [_row(one) for one in judged]
     terminal.document({"schema": "precdiff.check/1", "verdict": verdict, "max_ulp": max_ulp, "tensors": rows})

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from precdiff.cli.agreeing import waiver_options
 from precdiff.cli.baseline import against, folder_option
 from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
@@ -19,6 +20,7 @@ from precdiff.cli.terminal import Terminal
 @click.option("--dry-run", is_flag=True, help="Of two dumps: only say which tensors would be compared.")
 @click.option("--baseline", is_flag=True, help="Fail also where figures got worse than `baseline set` keeps them.")
 @folder_option
+@waiver_options
 def command(
     terminal: Terminal, actual: str, expected: str | None, output: str | None, verbose: bool, kernel: str | None,
     dry_run: bool, baseline: bool, folder: str | None, **options: Any,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from precdiff.cli.agreeing import waiver_options
 from precdiff.cli.exporting import Exports, export_options
 from precdiff.cli.judging import finish, judged
 from precdiff.cli.options import LIMIT, judging_options, subcommand
@@ -24,6 +25,7 @@ _TEXTS, _WIDTH = 4, 150
 @subcommand
 @judging_options
 @export_options
+@waiver_options
 @click.option("--evidence", is_flag=True, help="Show every step's errors, share, condition, margins and grid.")
 @click.option("--again", multiple=True, metavar="FILE", help="The device's output of the same run repeated.")
 @click.option("--repro", metavar="STEP", help="Write that call of a dump, and a script that runs it, into a folder.")

@@ -6,9 +6,11 @@ import dataclasses
 import json
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from precdiff.cli.agreeing import agreements
 from precdiff.cli.exporting import Exports
 from precdiff.cli.running import Request
 from precdiff.cli.terminal import Terminal
@@ -17,13 +19,26 @@ from precdiff.errors import FileError, NotComparableError, PrecDiffError
 if TYPE_CHECKING:
     from precdiff.report import Report
 
-_JUDGING = ("standard", "max_ulp", "rtol", "atol", "zero_atol", "op", "runs", "layer", "backend")
+_JUDGING = ("tensor_limits", "standard", "max_ulp", "rtol", "atol", "zero_atol", "op", "runs", "layer", "backend")
 
 
 def judged(
+    judge: Callable[..., Report], actual: str, expected: str | None, kernel: str | None, *, waivers: bool = False,
+    **options: Any,
+) -> Report:  # fmt: skip
+    """The report of `judge`, api.compare or api.explain, on what the words stand for, waivers applied if asked to."""
+    from precdiff.diagnose.settings import Settings
+    from precdiff.report.agreements import with_agreements
+
+    stated = Settings(options["standard"], *(options[name] for name in ("max_ulp", "rtol", "atol"))).stated
+    agreed = dataclasses.replace(agreements(actual, waivers), stated=stated)
+    report = _judged(judge, actual, expected, kernel, **options, tensor_limits=agreed.limits)
+    return with_agreements(report, agreed, datetime.now(UTC).date())
+
+
+def _judged(
     judge: Callable[..., Report], actual: str, expected: str | None, kernel: str | None, **options: Any
 ) -> Report:
-    """The report of `judge`, api.compare or api.explain, on what the words stand for."""
     how = {name: options.pop(name) for name in _JUDGING} | {k: options.pop(k) for k in ("budget",) if k in options}
     again, peer = options.pop("again", ()), options.pop("peer", None)
     how |= {} if peer is None else {"peer": _side(peer)}

@@ -20,7 +20,17 @@ from precdiff.comparison.metric import METRICS
 from precdiff.comparison.overall import over_tensors, overall, require_compared
 from precdiff.comparison.pairing import Pair, Pairing, check_shapes, pair
 from precdiff.comparison.pieces import Piece
-from precdiff.comparison.result import Errors, Nonfinite, ReferenceInfo, TensorComparison, Verdict, Worst
+from precdiff.comparison.result import (
+    Errors,
+    Nonfinite,
+    ReferenceInfo,
+    TensorComparison,
+    Verdict,
+    Waived,
+    Worst,
+    worst_ulp,
+)
+from precdiff.comparison.scope import Scope, TensorLimit, limit_of
 from precdiff.comparison.standard import (
     STANDARDS,
     TOLERANCES,
@@ -52,9 +62,12 @@ __all__ = [
     "Pairing",
     "Piece",
     "ReferenceInfo",
+    "Scope",
     "Standard",
     "TensorComparison",
+    "TensorLimit",
     "Verdict",
+    "Waived",
     "Worst",
     "check_limits",
     "check_shapes",
@@ -63,8 +76,10 @@ __all__ = [
     "compare_tensor",
     "get_standard",
     "holds_reals",
+    "limit_of",
     "over_tensors",
     "overall",
     "pair",
     "require_compared",
+    "worst_ulp",
 ]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from precdiff.comparison.result import TensorComparison, Verdict
+from precdiff.comparison.result import TensorComparison, Verdict, worst_ulp
 from precdiff.errors import FileError
 from precdiff.formats import get_format
 
@@ -92,7 +92,7 @@ def _by_ulp(row: TensorComparison) -> bool:
 
 def _around_worst(row: TensorComparison, limit: float, low: int, high: int) -> tuple[int, int]:
     """The range narrowed by the largest error that was not excused, known to within the reference's radius."""
-    worst = row.worst[0].ulp if row.excused and row.worst else row.max_ulp
+    worst = worst_ulp(row)
     radius = row.reference.max_radius_ulp if row.reference is not None else 0.0
     if worst + radius <= limit:
         return 0, 0

@@ -55,6 +55,17 @@ class Nonfinite:
 
 
 @dataclass(frozen=True)
+class Waived:
+    """The waiver under which a tensor that does not pass was accepted; `source` says where it stands."""
+
+    source: str
+    reason: str
+    author: str
+    expires: str
+    max_ulp: float | None
+
+
+@dataclass(frozen=True)
 class TensorComparison:
     """One compared tensor; `ulp` fields are in ulps of the actual's format; see docs/definitions for each metric."""
 
@@ -94,3 +105,9 @@ class TensorComparison:
     worst: Sequence[Worst] = ()
     reference: ReferenceInfo | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
+    waived: Waived | None = None
+
+
+def worst_ulp(row: TensorComparison) -> float:
+    """The largest ULP error that was not excused."""
+    return row.worst[0].ulp if row.excused and row.worst else row.max_ulp

@@ -26,7 +26,7 @@ from precdiff.comparison import (
     Identity,
     Limits,
     ReferenceInfo,
-    Verdict,
+    TensorComparison,
     compare_tensor,
     overall,
 )
@@ -157,8 +157,9 @@ class Judgement:
         )  # fmt: skip
         values = (trace or self.trace).values[tensor]
         peer, function = self.settings.peer(name, step.format), self.settings.op or self._function(step)
-        limits = dataclasses.replace(self._limits(step, trace), peer=peer, op=function)
-        found = compare_tensor(values, _expected(made, "total"), step.format, self.settings.standard, limits, identity)
+        limits = dataclasses.replace(self._limits(step, name, trace), peer=peer, op=function)
+        standard = self.settings.of(tensor, name, step.layer).standard
+        found = compare_tensor(values, _expected(made, "total"), step.format, standard, limits, identity)
         return found._replace(row=dataclasses.replace(found.row, errors=self._errors(tensor, made)))
 
     def _function(self, step: Step) -> str:
@@ -166,15 +167,15 @@ class Judgement:
         computed = [s for s in self.trace.steps if s.op != "constant"]
         return step.op if len(computed) == 1 else self.trace.kernel
 
-    def _limits(self, step: Step, trace: Trace | None = None) -> Limits:
-        conventions = self._conventions(step.format)
+    def _limits(self, step: Step, name: str, trace: Trace | None = None) -> Limits:
+        conventions, settings = self._conventions(step.format), self.settings.of(step.id, name, step.layer)
         if self.limit.kind == "ulp":
-            return self.settings.limits(role="output", max_ulp=self.limit.size, conventions=conventions)
+            return settings.limits(role="output", max_ulp=self.limit.size, conventions=conventions)
         sums = reference.summed(trace or self.trace, step.id)
         if sums is None:
-            return self.settings.limits(role="output", max_ulp=4.0, conventions=conventions)
+            return settings.limits(role="output", max_ulp=4.0, conventions=conventions)
         terms, u = sums
-        return self.settings.limits(role="output", backward=self.limit.size * u, terms=terms, conventions=conventions)
+        return settings.limits(role="output", backward=self.limit.size * u, terms=terms, conventions=conventions)
 
     def _conventions(self, format: str) -> Conventions:
         row = get_format(format)
@@ -196,7 +197,7 @@ class Judgement:
 
     def _output_problems(self, tensor: str, compared: Compared) -> list[Problem]:
         step, values = self.trace.step(tensor), self.intended[tensor].values
-        limits = self._limits(step)
+        limits = self._limits(step, compared.row.name)
         if limits.backward is not None and limits.max_ulp is None and limits.terms is not None:
             unit = np.maximum((limits.backward / self.limit.size) * limits.terms, np.finfo(np.float64).tiny)
             return split(self.trace, tensor, values, compared.failing, self.limit.size, "u sum |terms|", unit)
@@ -233,13 +234,12 @@ class Judgement:
         return [s.id for s in steps if self.totals[s.id].values.values() != float(s.params["taken"])]
 
     @cached_property
-    def candidates(self) -> list[tuple[str, Verdict]]:
-        """(profile, verdict of the outputs) under every candidate of an assumed field that the trace touches."""
+    def candidates(self) -> list[tuple[str, list[TensorComparison]]]:
+        """(profile, rows of the outputs) under every candidate of an assumed field that the trace touches."""
         rows = []
         for name, profile in self.trace.profile.envelope({s.op for s in self.trace.steps}):
             other = replay(self.trace, {}, profile)
-            verdicts = [self._output(n, id, other).row.verdict for n, id in self._computed().items()]
-            rows.append((name, overall(verdicts)))
+            rows.append((name, [self._output(n, id, other).row for n, id in self._computed().items()]))
         return rows
 
 

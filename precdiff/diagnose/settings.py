@@ -6,13 +6,13 @@ A setting the standard does not read is an error: nobody should think it counted
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from precdiff.comparison import TOLERANCES, Limits, check_taken, get_standard
+from precdiff.comparison import TOLERANCES, Limits, TensorLimit, check_taken, get_standard, limit_of
 from precdiff.errors import NotComparableError, PrecDiffError
 
 
@@ -33,6 +33,8 @@ class Settings:
     #: whether the first axis counts runs of one case
     runs: bool = False
     backend: str = "auto"
+    #: limits of single tensors; where the settings themselves state one, that wins and these do not count
+    tensor_limits: Sequence[TensorLimit] = ()
 
     def __post_init__(self) -> None:
         for name in TOLERANCES:
@@ -47,6 +49,20 @@ class Settings:
         given = {name: getattr(self, name) is not None for name in TOLERANCES}
         given |= {"zero_atol": self.zero_atol > 0.0, "op": bool(self.op), "runs": self.runs, "peer": bool(self.peers)}
         check_taken(get_standard(self.standard), **given)
+
+    @property
+    def stated(self) -> bool:
+        """Whether standard or limits were given for all tensors; zero_atol excuses and is no limit."""
+        return self.standard != "auto" or any(
+            getattr(self, name) is not None for name in set(TOLERANCES) - {"zero_atol"}
+        )
+
+    def of(self, id: str, name: str, layer: str) -> Settings:
+        """The settings that hold for one tensor."""
+        row = None if self.stated else limit_of(self.tensor_limits, id, name, layer)
+        if row is None:
+            return self
+        return replace(self, standard=row.standard or self.standard, max_ulp=row.max_ulp, tensor_limits=())
 
     def limits(self, **found: Any) -> Limits:
         """The limits of a tensor; what the user gave wins over what was found."""

@@ -3,7 +3,7 @@
 Read report.py (the data), rows.py and findings.py (the words and numbers), text.py (the layout).
 """
 
-from precdiff.report.report import SCHEMA, Candidate, Report, Unmatched
+from precdiff.report.report import SCHEMA, Agreed, Beyond, Candidate, Report, Unmatched
 from precdiff.report.text import assertion, render
 
-__all__ = ["SCHEMA", "Candidate", "Report", "Unmatched", "assertion", "render"]
+__all__ = ["SCHEMA", "Agreed", "Beyond", "Candidate", "Report", "Unmatched", "assertion", "render"]

@@ -26,7 +26,7 @@ from precdiff.diagnose.judgement import Judgement
 from precdiff.diagnose.undecided import undecided_findings
 from precdiff.errors import NotComparableError
 from precdiff.kernels import Run
-from precdiff.report.report import Candidate, Report
+from precdiff.report.report import Candidate, Report, over_the_envelope
 
 
 def judged_report(
@@ -40,7 +40,7 @@ def judged_report(
         raise NotComparableError(_nothing(judgement, name, layer, incomplete))
     require_compared(kept)
     candidates = judgement.candidates if judgement.outputs else []
-    envelope = [Candidate(profile, verdict) for profile, verdict in candidates]
+    envelope = [Candidate.of(profile, outputs) for profile, outputs in candidates]
     report = Report.of(
         kept,
         standard=judgement.settings.standard,
@@ -52,7 +52,7 @@ def judged_report(
         findings=tuple(findings),
         provenance=provenance(judgement),
     )
-    over = dataclasses.replace(report, verdict=_over_the_envelope(report.verdict, envelope))
+    over = dataclasses.replace(report, verdict=over_the_envelope(report.verdict, envelope))
     return held_back(over, incomplete)
 
 
@@ -97,15 +97,9 @@ def _untouched(judgement: Judgement, name: str, id: str) -> TensorComparison:
     info = ReferenceInfo(made.backend, made.bits, made.status, 0.0, made.checked)
     expected = Expected(values.hi, values.lo, values.radius, values.kind, info=info, measures="total")
     identity = Identity(id=id, name=name, op="input", role="output", paired_by="reference")
-    limits = judgement.settings.limits(role="output", max_ulp=limit)
-    return compare_tensor(
-        trace.values[id], expected, trace.formats[id], judgement.settings.standard, limits, identity
-    ).row
-
-
-def _over_the_envelope(verdict: Verdict, envelope: Sequence[Candidate]) -> Verdict:
-    """The verdict all candidates agree on, else undecided."""
-    return verdict if all(c.verdict == verdict for c in envelope) else "undecided"
+    settings = judgement.settings.of(id, name, "")
+    limits = settings.limits(role="output", max_ulp=limit)
+    return compare_tensor(trace.values[id], expected, trace.formats[id], settings.standard, limits, identity).row
 
 
 def findings_of(judgement: Judgement, budget: float | None = None) -> list[Finding]:

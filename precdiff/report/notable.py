@@ -12,13 +12,20 @@ from precdiff.report.report import Report
 def subject(report: Report) -> TensorComparison | None:
     """The tensor a report is about: among those with its verdict (or all) the output, else the one furthest off.
 
-    Where no tensor is an output, what follows from the first divergence says less than that.
+    Where no tensor is an output, what follows from the first divergence says less than that; where all that does not
+    pass is waived, that is what it is about.
     """
-    rows = [row for row in report.tensors if row.verdict == report.verdict] or report.tensors
+    alike = [row for row in report.tensors if row.verdict == report.verdict]
+    rows = (waived(report) if report.verdict == "pass" else []) or alike or report.tensors
     first = next((row for row in rows if row.id == report.first_divergence), None)
     if first is not None and first.verdict == "fail" and not any(row.role == "output" for row in report.tensors):
         return first
     return max(rows, key=lambda row: (row.role == "output", _severity(row)), default=None)
+
+
+def waived(report: Report) -> list[TensorComparison]:
+    """The tensors that do not pass and need not."""
+    return [row for row in report.tensors if row.waived]
 
 
 def _severity(row: TensorComparison) -> float:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from precdiff.comparison import TensorComparison, Verdict, over_tensors
+from precdiff.comparison import TensorComparison, Verdict, over_tensors, overall, worst_ulp
 from precdiff.diagnose.finding import Finding
 from precdiff.errors import FileError
 from precdiff.report.codec import decode_row, encode
@@ -20,11 +20,64 @@ SCHEMA = "precdiff.report/1"
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """An output that does not pass under a candidate: its verdict, and its largest error (ULP) not excused."""
+
+    id: str
+    name: str
+    layer: str
+    verdict: Verdict
+    max_ulp: float
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """The verdict under one of the profiles an envelope ranges over."""
+    """The verdict under one of the profiles an envelope ranges over; the outputs that do not pass there, and whether
+    waivers accept them all.
+    """
 
     profile: str
     verdict: Verdict
+    beyond: Sequence[Beyond] = ()
+    waived: bool = False
+
+    @classmethod
+    def of(cls, profile: str, outputs: Sequence[TensorComparison]) -> Candidate:
+        """The candidate of judged outputs."""
+        beyond = [
+            Beyond(row.id, row.name, row.layer, row.verdict, worst_ulp(row)) for row in outputs if row.verdict != "pass"
+        ]
+        return cls(profile, overall(row.verdict for row in outputs), tuple(beyond))
+
+    @property
+    def accepted(self) -> Verdict:
+        """The verdict, waivers counted."""
+        return "pass" if self.waived else self.verdict
+
+
+def over_the_envelope(verdict: Verdict, envelope: Sequence[Candidate]) -> Verdict:
+    """The verdict all candidates agree on, else undecided."""
+    return verdict if all(one.accepted == verdict for one in envelope) else "undecided"
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What became of something agreed on beforehand: a limit or waiver of the configuration, or a stored decision.
+
+    `source` is file:line, or file#number of the store; `tensor` and `layer` are globs ("": any). `outcome` maps what
+    became of it (docs/ci.md) to the tensors of which that is so; where nothing did, it is empty.
+    """
+
+    kind: Literal["limit", "waiver", "decision"]
+    source: str
+    tensor: str = ""
+    layer: str = ""
+    max_ulp: float | None = None
+    standard: str = ""
+    reason: str = ""
+    author: str = ""
+    expires: str = ""
+    outcome: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,6 +103,7 @@ class Report:
     tensors: Sequence[TensorComparison]
     findings: Sequence[Finding] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    agreed: Sequence[Agreed] = ()
 
     def __post_init__(self) -> None:
         """Take the small parts as mappings too, which is what pairing and profiles give."""

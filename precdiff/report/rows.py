@@ -10,14 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from precdiff.comparison import TensorComparison, Worst
+from precdiff.comparison import TensorComparison, Worst, worst_ulp
 from precdiff.report import numbers
 from precdiff.report.devices import device
 from precdiff.report.foreign import recorded, some
-from precdiff.report.notable import subject
+from precdiff.report.notable import subject, waived
 from precdiff.report.regression import facts as baseline_facts
 from precdiff.report.report import Report
 from precdiff.report.table import Column, Table
+from precdiff.report.terms import envelope, terms, waived_by
 
 Facts: TypeAlias = list[tuple[str, str]]
 
@@ -33,9 +34,13 @@ def verdict_line(report: Report) -> str:
     """The verdict with what it rests on: how many tensors, the worst, by how much."""
     tensor, total = subject(report), len(report.tensors)
     stated = VERDICTS[report.verdict] + ("" if not incomplete(report) else f": {incomplete(report)}")
+    let_off = len(waived(report))
+    if let_off:
+        stated += f", {let_off} waived" + (" (does not pass)" if let_off == 1 else " (do not pass)")
     if tensor is None:
         return f"{stated}: no tensor was compared"
-    alike = sum(row.verdict == report.verdict for row in report.tensors)
+    about_waived = let_off > 0 and report.verdict == "pass"
+    alike = let_off if about_waived else sum(row.verdict == report.verdict for row in report.tensors)
     among = "" if total == 1 or not alike else f"{alike} of {total} tensors; "
     return f"{stated}: {among}{name_of(tensor)} ({described(tensor)}): {largest(tensor)}; {tensor.rule}"
 
@@ -67,11 +72,6 @@ def _not_compared(tensor: TensorComparison) -> str:
     if not tensor.compared:
         return "nothing to compare"
     return "nothing but NaN on both sides" if tensor.compared == _count(tensor, "nan_pairs") else "no limit"
-
-
-def worst_ulp(tensor: TensorComparison) -> float:
-    """The largest ULP error that was not excused."""
-    return tensor.worst[0].ulp if tensor.excused and tensor.worst else tensor.max_ulp
 
 
 def over_limit(tensor: TensorComparison) -> str:
@@ -114,11 +114,6 @@ def _at(source: str) -> str:
     return f" ({source})" if source else ""
 
 
-def envelope(report: Report) -> str:
-    """The verdicts over the candidates of an assumed profile; empty without an envelope."""
-    return ", ".join(f"{row.profile} {row.verdict}" for row in report.envelope or ())
-
-
 def summary(report: Report) -> Facts:
     """The facts on top of every report."""
     facts = [
@@ -132,7 +127,7 @@ def summary(report: Report) -> Facts:
     facts += recorded(report)
     other = report.provenance.get("decided_otherwise")
     facts += [("path", f"the reference decides otherwise, or cannot decide, at {', '.join(other)}")] if other else []
-    facts += device(report) + baseline_facts(report)
+    facts += [*device(report), *terms(report), *baseline_facts(report)]
     return facts + ([("envelope", envelope(report))] if report.envelope else [])
 
 
@@ -160,7 +155,8 @@ def tensor_table(tensors: Sequence[TensorComparison]) -> Table:
 
 def _tensor_row(tensor: TensorComparison) -> list[str]:
     step = tensor.id if tensor.id != tensor.name else "-"
-    texts = [name_of(tensor), step, tensor.layer, tensor.op, tensor.format, tensor.verdict]
+    verdict = f"{tensor.verdict}, waived" if tensor.waived else tensor.verdict
+    texts = [name_of(tensor), step, tensor.layer, tensor.op, tensor.format, verdict]
     errors = [tensor.max_ulp, tensor.p99_ulp]
     more = [tensor.errors.local, tensor.errors.inherited, tensor.unavoidable_ratio]
     figures = [*map(numbers.error, errors), str(tensor.over_limit), *map(numbers.error, more)]
@@ -228,6 +224,7 @@ def facts(tensor: TensorComparison) -> Facts:
         ("cosine", f"{tensor.cosine:.8f}"),
     ]
     kinds = ("total", "storage", "local", "inherited")
+    found += [("waived", waived_by(tensor))] if tensor.waived else []
     known = [(kind, getattr(tensor.errors, kind)) for kind in kinds]
     found += [(f"{kind} error", f"{error(value)} ULP") for kind, value in known if value is not None]
     return found + ([("reference", _reference(tensor))] if tensor.reference else [])

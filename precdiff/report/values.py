@@ -72,5 +72,6 @@ def _row(found: Pair[Named, Named], settings: Settings) -> TensorComparison:
     _, wanted, theirs = found.expected
     against = Expected.array(wanted, format) if theirs == format and not holds_reals(wanted) else Expected.reals(wanted)
     placed = dataclasses.replace(identity, paired_by=found.paired_by)
-    limits = settings.limits(role=identity.role, peer=settings.peer(found.name, format.name))
-    return compare_tensor(values, against, format, settings.standard, limits, placed).row
+    own = settings.of(identity.id, found.name, identity.layer)
+    limits = own.limits(role=identity.role, peer=settings.peer(found.name, format.name))
+    return compare_tensor(values, against, format, own.standard, limits, placed).row

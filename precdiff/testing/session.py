@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from precdiff import api
-from precdiff.comparison import require_compared
+from precdiff.comparison import require_compared, worst_ulp
 from precdiff.errors import PrecDiffError
 from precdiff.kernels import Run
 from precdiff.report import Report, render, rows
@@ -186,7 +186,7 @@ class PrecDiff:
         """For JUnit: the largest error, the cause of the first failure, its dump."""
         if not self.judged:
             return []
-        worst = max((rows.worst_ulp(row) for one in self.judged for row in _subjects(one.report)), default=0.0)
+        worst = max((worst_ulp(row) for one in self.judged for row in _subjects(one.report)), default=0.0)
         found = [("precdiff.max_ulp", f"{worst:.6g}")]
         causes = [finding.cause for one in self.judged for finding in one.report.findings]
         dumps = [one.dump for one in self.judged if one.dump]
@@ -205,7 +205,7 @@ class PrecDiff:
         about = subject(one.report)
         row: dict[str, Any] = {"name": one.name, "dump": one.dump, "verdict": one.report.verdict}
         row |= {"line": rows.verdict_line(one.report)}
-        row |= {"max_ulp": -1.0 if about is None else float(rows.worst_ulp(about))}
+        row |= {"max_ulp": -1.0 if about is None else float(worst_ulp(about))}
         row |= {"cause": one.report.findings[0].cause if one.report.findings else ""}
         return {**row, **({"report": one.report.to_json(), "text": render(one.report)} if whole else {})}
 

@@ -36,9 +36,9 @@ def nonfinite():
 def test_the_keys_are_those_of_the_design():
     document = example().to_json()
 
-    assert list(document) == TOP.split()
+    assert list(document) == [*TOP.split(), "agreed"]
     assert document["schema"] == "precdiff.report/1"
-    assert set(document["tensors"][0]) == {*TENSOR.split(), "extra"}
+    assert set(document["tensors"][0]) == {*TENSOR.split(), "extra", "waived"}
     assert set(document["findings"][0]) == set(FINDING.split())
     assert set(document["findings"][0]["counterfactual"]) == set(
         "change error_before error_after floor factor reproduces_bits".split()

@@ -14,8 +14,8 @@ import re
 import secrets
 from pathlib import Path
 
-from precdiff.comparison import TensorComparison
-from precdiff.report import rows
+from precdiff.comparison import TensorComparison, worst_ulp
+from precdiff.report import rows, terms
 from precdiff.report.printable import printable, printable_lines
 from precdiff.report.report import Report
 
@@ -25,13 +25,24 @@ _SOURCE = re.compile(r"(?P<file>.+):(?P<line>[1-9][0-9]*)")
 
 def lines(report: Report, folder: Path) -> list[str]:
     """The annotations, and how many tensors have none; `folder` is the repository's, which files are named from."""
-    failing = [row for row in report.tensors if row.verdict in ("fail", "undecided")]
+    failing = [row for row in report.tensors if row.verdict in ("fail", "undecided") and not row.waived]
     worst = sorted(failing, key=_badness, reverse=True)
     if not worst and report.verdict != "pass":
-        return [_command("error", {"title": "precdiff"}, rows.verdict_line(report))]
+        return [_command("error", {"title": "precdiff"}, rows.verdict_line(report)), *_asides(report)[: MOST - 1]]
     hidden = len(worst) - MOST
     more = [f"and {hidden} more tensors do not pass; --junit and --markdown show them"] if hidden > 0 else []
-    return [*(_annotation(row, folder) for row in worst[:MOST]), *more]
+    errors = [_annotation(row, folder) for row in worst[:MOST]]
+    return [*errors, *_asides(report)[: MOST - len(errors)], *more]
+
+
+def _asides(report: Report) -> list[str]:
+    """Waivers that somebody should look at, then what is waived."""
+    overdue = [row for row in report.agreed if row.kind != "limit" and terms.is_overdue(row)]
+    waived = [row for row in report.tensors if row.waived]
+    return [
+        *(_command("warning", {"title": f"precdiff: {row.kind}"}, terms.sentence(row)) for row in overdue),
+        *(_command("notice", {"title": f"precdiff: {rows.name_of(row)}"}, terms.waived_by(row)) for row in waived),
+    ]
 
 
 def render_error(actual: str, message: str) -> str:
@@ -46,7 +57,7 @@ def quoted(text: str) -> str:
 
 
 def _badness(row: TensorComparison) -> tuple[bool, float]:
-    worst = rows.worst_ulp(row)
+    worst = worst_ulp(row)
     return row.verdict == "fail", math.inf if math.isnan(worst) else worst
 
 

@@ -1,7 +1,7 @@
 """JUnit XML: a test case a tensor. Written so that the two common schemas both take it: Ant's as published by Windy
 Road (JUnit.xsd) and Jenkins' (xunit-plugin, junit-10.xsd). tests/report/test_junit.py states their rules.
 
-    fail -> failure     undecided, not compared -> error     a step with nothing to compare -> skipped
+    fail -> failure     undecided, not compared -> error     waived, or a step with nothing to compare -> skipped
 
 A file is red exactly where the command's exit code is not 0: where no tensor shows why, a case `verdict` does.
 """
@@ -15,7 +15,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from precdiff.comparison import TensorComparison
-from precdiff.report import findings, rows, text
+from precdiff.report import findings, rows, terms, text
 from precdiff.report.printable import printable, printable_lines
 from precdiff.report.report import Report
 
@@ -89,11 +89,14 @@ def _case(row: TensorComparison, report: Report) -> ET.Element:
     outcome = _outcome(row)
     if outcome is not None:
         message = f"{rows.largest(row)}; {row.rule}"
+        message = f"{terms.waived_by(row)}; {message}" if row.waived else message
         _outcome_of(case, outcome, row.verdict, message, text.about(row))
     return case
 
 
 def _outcome(row: TensorComparison) -> Outcome | None:
+    if row.waived:
+        return "skipped"
     if row.verdict == "not_compared":
         return "error" if row.role == "output" else "skipped"
     outcomes: dict[str, Outcome] = {"fail": "failure", "undecided": "error"}
@@ -104,7 +107,7 @@ def _verdict(report: Report) -> ET.Element:
     """A case for a verdict that no tensor shows: an incomplete dump, candidates of a profile that disagree."""
     case = _named("verdict", "", report)
     outcome: Outcome = "failure" if report.verdict == "fail" else "error"
-    _outcome_of(case, outcome, report.verdict, rows.verdict_line(report), rows.envelope(report))
+    _outcome_of(case, outcome, report.verdict, rows.verdict_line(report), terms.envelope(report))
     return case
 
 

@@ -31,10 +31,13 @@ _NESTED: dict[str, Callable[[TensorComparison], Any]] = {
     "nonfinite_expected": lambda row: row.nonfinite.expected,
     "nonfinite_mismatched": lambda row: row.nonfinite.mismatched,
     "sha256": lambda row: row.sha256,
+    "waived_by": lambda row: row.waived and row.waived.author,
+    "waived_until": lambda row: row.waived and row.waived.expires,
+    "waived_because": lambda row: row.waived and row.waived.reason,
 }
 COLUMNS = (*_FIELDS, *_NESTED)
 #: how every file begins, by which an older one is known
-MARK = ",".join(COLUMNS)
+MARK = ",".join(COLUMNS[:6])
 
 
 def render(report: Report) -> str:
@@ -48,7 +51,7 @@ def render(report: Report) -> str:
 
 def render_error(actual: str, message: str) -> str:
     """The table of a comparison that could not be made: no tensor."""
-    return f"{MARK}\r\n"
+    return f"{','.join(COLUMNS)}\r\n"
 
 
 def _values(tensor: TensorComparison) -> list[Any]:
