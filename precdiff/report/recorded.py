@@ -41,7 +41,7 @@ def recorded_report(
     found = [(member, by_curve(judged, trained)) for member in made.members for judged in member.judged(settings)]
     kept = [(m, j) for m, j in found if layer is None or fnmatch.fnmatch(j.row.layer, layer)]
     if not kept:
-        raise NotComparableError(_nothing(sides.names[0], layer, found))
+        raise NotComparableError(_nothing(sides, layer, found))
     require_compared([j.row for _, j in kept])
     failing = [(m, j) for m, j in kept if j.row.verdict == "fail"]
     findings = [f for m, j in failing[:EXPLAINED] for f in explained(m.actual, j, budget)] if explain else []
@@ -104,8 +104,11 @@ def _next(sides: Opened, failing: Kept, *, explain: bool) -> dict[str, str]:
     return {"next": shlex.join(["precdiff", "explain", *words, *repro])} if failing else {}
 
 
-def _nothing(name: str, layer: str | None, found: Sequence[tuple[Member, Judged]]) -> str:
-    layers = sorted({judged.row.layer for _, judged in found})
+def _nothing(sides: Opened, layer: str | None, found: Sequence[tuple[Member, Judged]]) -> str:
+    layers = sorted({judged.row.layer for _, judged in found} - {""})
     if layer is not None and layers:
         return f"no layer matches {layer!r}; there are {', '.join(layers[:20])}"
-    return f"{name}: no call was recorded, and there is no expected side to compare tensors with"
+    mine, theirs = sides.names
+    if sides.expected is None:
+        return f"{mine}: no call was recorded, and there is no expected side to compare tensors with"
+    return f"no tensor of {mine} has a partner in {theirs}; --dry-run lists both sides, and --map says what belongs together"
