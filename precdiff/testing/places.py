@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +18,41 @@ import pytest
 
 #: characters of a test's name that a file name keeps, and how many
 _PLAIN, _LONGEST = re.compile(r"[^a-z0-9_-]+"), 80
+#: settings that are options only
+_NO_KEY = ("update", "force")
+#: settings that are numbers of at least 0
+NUMBERS = ("max_ulp", "max_loss_db", "max_loss_ulp")
 
 
 def setting(config: pytest.Config, name: str) -> Any:
     """An option where it was given, else the ini key of the same name; None where neither says anything."""
     given = config.getoption(f"precdiff_{name}", None)
-    if given is None:
-        try:
-            given = config.getini(f"precdiff_{name}")
-        except ValueError:  # an option without an ini key
-            return None
+    if given is None and name not in _NO_KEY:
+        given = config.getini(f"precdiff_{name}")
     return None if given in ("", []) else given
 
 
-def number(config: pytest.Config, name: str) -> float | None:
-    """A setting that is a number."""
-    given = setting(config, name)
-    try:
-        found = None if given is None else float(given)
-    except ValueError:
-        found = -1.0
-    if found is not None and not found >= 0.0:
-        raise pytest.UsageError(f"precdiff_{name}: found {given!r}; allowed is a number of at least 0")
-    return found
+def words(config: pytest.Config, name: str) -> list[str]:
+    """A setting that is a list of words, with commas, blanks or both between them."""
+    given = setting(config, name) or []
+    return [word.strip() for item in given for word in item.split(",") if word.strip()]
+
+
+def check(config: pytest.Config, choices: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse ini keys that cannot be meant, before anything runs."""
+    for name in NUMBERS:
+        try:
+            given = setting(config, name)
+        except (TypeError, ValueError, pytest.UsageError) as error:  # the last from pytest 9 on
+            raise pytest.UsageError(f"precdiff_{name}: {error}; allowed is a number of at least 0") from None
+        if given is not None and not given >= 0.0:
+            raise pytest.UsageError(f"precdiff_{name}: found {given!r}; allowed is a number of at least 0")
+    for name, allowed in choices.items():
+        given = setting(config, name)
+        found = [given] if isinstance(given, str) else words(config, name)
+        wrong = next((word for word in found if word not in allowed), None)
+        if wrong is not None:
+            raise pytest.UsageError(f"precdiff_{name}: found {wrong!r}; allowed is {', '.join(allowed)}")
 
 
 def owner_of(item: pytest.Item) -> str:

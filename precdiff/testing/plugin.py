@@ -21,11 +21,11 @@ UPDATES, EXPLAINS, REPORTS = ("new", "changed", "all"), ("off", "fast", "full"),
 
 #: ini key -> type and what it is for; a mark's keyword of the same name wins
 INI = {
-    "precdiff_max_ulp": ("string", "largest ULP error allowed where a test names none"),
-    "precdiff_max_loss_db": ("string", "how much worse than its baseline a figure may get before it fails [1]"),
-    "precdiff_max_loss_ulp": ("string", "what a largest error may grow by in any case [0.5]"),
+    "precdiff_max_ulp": ("float", "largest ULP error allowed where a test names none"),
+    "precdiff_max_loss_db": ("float", "how much worse than its baseline a figure may get before it fails [1]"),
+    "precdiff_max_loss_ulp": ("float", "what a largest error may grow by in any case [0.5]"),
     "precdiff_explain": ("string", "off | fast | full: how long the cause of a failure is looked for [fast]"),
-    "precdiff_report": ("string", "html, json: reports to write at the end"),
+    "precdiff_report": ("args", "html, json: reports to write at the end"),
     "precdiff_save_failures": ("bool", "keep dumps of what fails"),
     "precdiff_baseline_dir": ("string", "folder of baselines beside each test file, or one absolute one"),
     "precdiff_output_dir": ("string", "where reports and dumps of failures go [.precdiff]"),
@@ -67,9 +67,9 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> Any:
 def _some_of(allowed: tuple[str, ...]) -> Any:
     def chosen(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",")]
-        wrong = [name for name in names if name not in allowed]
-        if wrong:
-            raise argparse.ArgumentTypeError(f"found {wrong[0]!r}; allowed is {', '.join(allowed)}, with commas")
+        wrong = next((name for name in names if name not in allowed), None)
+        if wrong is not None:
+            raise argparse.ArgumentTypeError(f"found {wrong!r}; allowed is {', '.join(allowed)}, with commas")
         return names
 
     return chosen
@@ -77,29 +77,18 @@ def _some_of(allowed: tuple[str, ...]) -> Any:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and refuse what cannot be meant."""
+    from precdiff.testing import places
+    from precdiff.testing.summary import Summary
+
     config.addinivalue_line("markers", f"precdiff({', '.join(sorted(MARK))}): limits of the test's precdiff fixture")
     data = "precdiff_data(target, *, format, classes, seed, shape): run the test on each case of data, precdiff_case"
     config.addinivalue_line("markers", data)
-    _check_ini(config)
+    places.check(config, {"explain": EXPLAINS, "report": REPORTS})
     ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
     if ci and config.getoption("precdiff_update") and not config.getoption("precdiff_force"):
         advice = "accept baselines where somebody looks at them, or add --precdiff-force"
         raise pytest.UsageError(f"--precdiff-update under CI (the variable CI is set): {advice}")
-    from precdiff.testing.summary import Summary
-
     config.pluginmanager.register(Summary(config), "precdiff_summary")
-
-
-def _check_ini(config: pytest.Config) -> None:
-    for name, allowed, chosen in (
-        ("explain", EXPLAINS, _one_of("explain", EXPLAINS)),
-        ("report", REPORTS, _some_of(REPORTS)),
-    ):
-        given = config.getini(f"precdiff_{name}")
-        try:
-            _ = chosen(given) if given else None
-        except argparse.ArgumentTypeError:
-            raise pytest.UsageError(f"precdiff_{name}: found {given!r}; allowed is {', '.join(allowed)}") from None
 
 
 # Tests.

@@ -64,7 +64,7 @@ class PrecDiff:
         mark = {
             key: value for one in reversed(list(item.iter_markers("precdiff"))) for key, value in one.kwargs.items()
         }
-        given = {name: places.number(item.config, name) for name in ("max_ulp", *_LOSSES)}
+        given = {name: places.setting(item.config, name) for name in places.NUMBERS}
         if "standard" in mark:
             given.pop("max_ulp")  # of the standard that holds where none is named
         mark = {**{name: value for name, value in given.items() if value is not None}, **mark}
@@ -195,7 +195,7 @@ class PrecDiff:
 
     def told(self, when: str) -> dict[str, Any]:
         """What the end of the run needs to know of this test, as plain data (it may cross processes)."""
-        whole = bool(places.setting(self.item.config, "report"))
+        whole = bool(places.words(self.item.config, "report"))
         return {
             "reports": [self._row(one, whole) for one in self.judged if when == "call"],
             "checks": self.checks.told(),

@@ -123,14 +123,12 @@ class Summary:
         ]
 
     def _write_reports(self) -> None:
-        wanted = places.setting(self._config, "report")
-        wanted = wanted.split(",") if isinstance(wanted, str) else wanted or []
+        wanted = places.words(self._config, "report")
         if wanted and self._tests:
             from precdiff.testing.page import write_reports
 
-            names = [name.strip() for name in wanted]
             folder = places.output_folder(self._config)
-            made = write_reports(folder, names, self._tests, self._orphans)
+            made = write_reports(folder, wanted, self._tests, self._orphans)
             self._written = [places.shown(self._config, path) for path in made]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

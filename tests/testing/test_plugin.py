@@ -187,9 +187,12 @@ def test_ini_keys(project, pytester, file, table):
     project(CLOSE.format(last="3.01", more="")).assert_outcomes(passed=1)
 
 
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="native TOML came with pytest 9")
 def test_ini_keys_in_native_toml(project, pytester):
-    pytester.makepyprojecttoml("[tool.pytest]\nprecdiff_max_ulp = '5'\nprecdiff_save_failures = true\n")
+    keys = "precdiff_max_ulp = 5\nprecdiff_max_loss_db = 0.5\nprecdiff_save_failures = true\nprecdiff_report = ['json']"
+    pytester.makepyprojecttoml(f"[tool.pytest]\n{keys}\n")
     project(CLOSE.format(last="3.01", more="")).assert_outcomes(passed=1)
+    assert (pytester.path / ".precdiff/results.json").exists()
 
 
 def test_a_device_is_judged_by_the_truth_of_its_kernel(project):
@@ -262,10 +265,22 @@ def test_usage_errors(project, source, options, message):
     assert "INTERNALERROR" not in text(result)
 
 
-def test_a_number_that_is_none(project, pytester):
-    pytester.makeini("[pytest]\nprecdiff_max_ulp = five\n")
+@pytest.mark.parametrize("value", ["five", "-1", "nan"])
+@pytest.mark.parametrize("key", ["precdiff_max_ulp", "precdiff_max_loss_db", "precdiff_max_loss_ulp"])
+def test_a_number_that_is_none(project, pytester, key, value):
+    pytester.makeini(f"[pytest]\n{key} = {value}\n")
     result = project(CLOSE.format(last="3", more=""))
-    assert "precdiff_max_ulp: found 'five'; allowed is a number of at least 0" in text(result) and result.ret != 0
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert re.search(f"{key}: .*{value}.*; allowed is a number of at least 0", text(result))
+
+
+def test_loading_it_takes_less_than_20_ms():
+    code = (
+        "import time, pytest, _pytest.terminal; start = time.perf_counter()\n"
+        "import precdiff.testing.plugin, precdiff.testing.summary; print(time.perf_counter() - start)"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
+    assert min(float(run.stdout) for run in runs) < 0.020
 
 
 def test_updates_under_ci_are_refused_unless_forced(project, pytester, monkeypatch):
