@@ -6,6 +6,9 @@ import os
 import pytest
 from hypothesis import settings
 
+#: a project of its own, which test_wheel.py runs in its own environment
+collect_ignore = ["kernel_project"]
+
 EXHAUSTIVE = os.environ.get("PRECDIFF_EXHAUSTIVE") == "1"
 
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=50)

@@ -105,3 +105,32 @@ def test_the_pages(python, tmp_path):
 def test_assertions(python, tmp_path):
     program = "import numpy as np; from precdiff.testing import assert_ulp_close as a; a(*[np.ones(3)] * 2, max_ulp=0)"
     run(python, "-c", program, cwd=tmp_path)
+
+
+def test_a_project_of_kernels(python, tmp_path):
+    """tests/kernel_project as a stranger uses it: baselines wait, are accepted and hold; what is worse is explained."""
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "tests" / "kernel_project", project)
+    shutil.rmtree(project / "tests" / "precdiff_baselines")
+    clean = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTEST_ADDOPTS")}
+
+    def tests(*words):
+        command = [python, "-m", "pytest", "-p", "no:hypothesispytest", *words]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=clean)
+        return done.returncode, done.stdout
+
+    code, said = tests()
+    assert code == 1 and "baselines pending: 2 missing" in said and "2 failed, 6 passed" in said
+    run(python.parent / "precdiff", "accept", "--all", cwd=project)
+    assert tests()[0] == 0
+
+    kernel = project / "my_kernels" / "rmsnorm.py"
+    kernel.write_text(kernel.read_text().replace("ACCUMULATE = np.float32", "ACCUMULATE = np.float16"))
+    code, said = tests("--precdiff-explain=full")
+    assert code == 1 and "1 failed, 7 passed" in said
+    assert re.search(r"E +likely cause +(stagnation|intermediate_too_narrow) \(candidate\) at sum", said)
+    (command,) = re.findall(r"E +next +precdiff (explain .*)", said)
+    done = subprocess.run([python.parent / "precdiff", *command.split(), "--max-ulp", "4"], cwd=project,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1 and " at sum" in done.stderr
+    assert (project / ".precdiff" / "results.html").exists()

@@ -7,6 +7,7 @@ departure (diagnose/reproduction.py); what the kernel itself does wrong follows.
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,16 +66,19 @@ def _explained(
     own = findings_of(judgement, budget)
     if not differing(declared, run):
         return _of(judged_report(judgement, _name(run), layer, own), declared, run)
-    limit = BUDGET if budget is None else budget
+    limit, begun = BUDGET if budget is None else budget, time.monotonic()
     actual = {id: run.trace.values[id] for id in run.trace.outputs.values()}
     others = configurations(declared.kernel, declared.trace, actual, limit / 2) if declared.kernel else []
     if others and not others[0].differing:
         other = Judgement(others[0].trace, declared.kernel, settings)
         report = judged_report(other, _name(run), layer, findings_of(other, budget))
         return _of(report, declared, run, reproduced_by=others[0].label)
+    halfway = time.monotonic()
     findings = _distinct([*explain_device(declared.trace, actual, limit / 2), *own])
+    longest = max(halfway - begun, time.monotonic() - halfway)
     report = judged_report(Judgement(run.trace, run.kernel, settings), _name(run), layer, findings)
-    return _of(report, declared, run, nearest_configuration=_said(others))
+    cut_off = f"{limit:g} s" if longest >= limit / 2 else ""
+    return _of(report, declared, run, nearest_configuration=_said(others), search_cut_off=cut_off)
 
 
 def _distinct(findings: list[Finding]) -> list[Finding]:

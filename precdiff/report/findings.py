@@ -8,6 +8,7 @@ from typing import Any
 
 from precdiff.diagnose.finding import Finding
 from precdiff.report import numbers
+from precdiff.report.devices import cut_off
 from precdiff.report.report import Report
 from precdiff.report.rows import Facts, plain
 
@@ -94,7 +95,9 @@ def likely_cause(report: Report) -> str:
     """The first finding in one line."""
     if not report.findings:
         return "not looked for"
-    first = report.findings[0]
+    first, cut = report.findings[0], cut_off(report)
+    if first.cause == "unexplained" and cut:
+        return f"not found; the search was {cut}"
     return f"{headline(first)}: {before_after(first)}"
 
 

@@ -99,9 +99,11 @@ def _notes(made: Members, kept: Kept, failing: Kept) -> dict[str, Any]:
 
 def _next(sides: Opened, failing: Kept, *, explain: bool) -> dict[str, str]:
     """What to do where it fails: explain it, and then run the call again by itself."""
-    words = [sides.names[0], *([sides.names[1]] if sides.expected else [])]
-    repro = ["--repro", failing[0][1].step] if explain and failing else []
-    return {"next": shlex.join(["precdiff", "explain", *words, *repro])} if failing else {}
+    step = failing[0][1].step if failing else ""
+    words = ["precdiff", "explain", sides.names[0], *([sides.names[1]] if sides.expected else [])]
+    if not failing or (explain and not step):
+        return {}
+    return {"next": shlex.join([*words, *(["--repro", step] if explain else [])])}
 
 
 def _nothing(sides: Opened, layer: str | None, found: Sequence[tuple[Member, Judged]]) -> str:

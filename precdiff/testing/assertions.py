@@ -215,7 +215,8 @@ def _explained(report: Report, budget: float, actual: Any, asked: Mapping[str, A
     """The report with its findings, where it does not pass and time was given."""
     if report.verdict == "pass" or not budget:
         return report
-    return dataclasses.replace(report, findings=api.explain(actual, budget=budget, **asked).findings)
+    made = api.explain(actual, budget=budget, **asked)
+    return dataclasses.replace(report, findings=made.findings, provenance={**report.provenance, **made.provenance})
 
 
 def _refuse_without_kernel(**given: Any) -> None:

@@ -101,7 +101,7 @@ class PrecDiff:
         found = Judged(f"assert-{1 + len(self.judged)}", report)
         self.judged.append(found)
         if report.verdict != "pass":
-            self._keep(found, actual, expected)
+            self._keep(found, actual, expected, asked.get("declared"))
             raise PrecisionError(found.report, msg)
         return report
 
@@ -155,11 +155,11 @@ class PrecDiff:
         dtype = asked.pop("dtype", None)
         return asked, dtype
 
-    def _keep(self, found: Judged, actual: Any, expected: Any) -> None:
+    def _keep(self, found: Judged, actual: Any, expected: Any, declared: Run | None) -> None:
         """Keep what was compared, where the run asks for it."""
         if self.saves:
             folder, name = places.failure_folder(self.item), places.file_name(found.name)
-            path, command = saving.save(folder, name, actual, expected)
+            path, command = saving.save(folder, name, actual, expected, declared)
             found.dump = places.shown(self.item.config, path)
             short = command.replace(str(folder), places.shown(self.item.config, folder))
             about = {**found.report.provenance, "next": short}

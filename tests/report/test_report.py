@@ -10,7 +10,7 @@ import pytest
 from precdiff import api
 from precdiff.comparison import Identity, compare_tensor
 from precdiff.errors import FileError
-from precdiff.report import Report, Unmatched, render
+from precdiff.report import Report, Unmatched, findings, render
 from precdiff.report.codec import decode, encode
 from tests.report.example import report as example
 
@@ -180,3 +180,14 @@ def test_what_overflowed_as_it_must_has_no_error(format):
         return report.verdict, next(row.errors for row in report.tensors if row.role == "output")
 
     assert errors([large, 1.0]) == errors([1.0])
+
+
+def test_a_search_for_a_devices_bits_that_was_cut_off_says_so():
+    x = np.random.default_rng(3).normal(size=(8, 64)).astype(np.float16)
+    declared = api.run("softmax", inputs={"x": x})
+    device = np.random.default_rng(4).permuted(declared.outputs["out"], axis=-1)
+    short = api.explain(device, declared=declared, budget=1e-9)
+    assert "search            cut off after its 1e-09 s: a longer one may find more" in render(short)
+    unexplained = replace(short, findings=(replace(short.findings[0], cause="unexplained"),))
+    assert findings.likely_cause(unexplained).startswith("not found; the search was cut off after its 1e-09 s")
+    assert "search_cut_off" not in {k for k, v in api.compare(device, declared=declared).provenance.items() if v}

@@ -8,6 +8,7 @@ import importlib
 import json
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -20,9 +21,11 @@ import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import precdiff
 from precdiff import api
+from precdiff.cli.main import main
 from precdiff.dump.baselines import read_baseline
 from precdiff.generate import data_cases
 from precdiff.report import Report
@@ -515,6 +518,35 @@ def test_failures_leave_what_was_compared(project, pytester):
     assert np.load(folder / "test_a/assert-1-expected.npy")[2] == np.float16(3.01)
     project(CLOSE.format(last="3", more=""), "--precdiff-save-failures").assert_outcomes(passed=1)
     assert not (folder / "test_a").exists()
+
+
+def test_mappings_are_kept_as_folders(project, pytester):
+    sides = '{"a": np.float16([1, 2]), "b/c": np.float16([3])}, {"a": np.float16([1, 2.5]), "b/c": np.float16([3])}'
+    source = f"import numpy as np\ndef test_a(precdiff):\n    precdiff.assert_close({sides}, max_ulp=1)\n"
+    project(source, "--precdiff-save-failures").assert_outcomes(failed=1)
+    folder = pytester.path / ".precdiff/failures/test_it/test_a"
+    report = api.explain(folder / "assert-1-actual", folder / "assert-1-expected")
+    assert {row.name or row.id: row.verdict for row in report.tensors} == {"a": "fail", "b/c": "pass"}
+
+
+OWN = """
+import numpy as np
+from precdiff import kernel
+@kernel
+def half(x, *, by: float = 2.0):
+    return x / by
+def test_a(precdiff):
+    precdiff.assert_close(np.float16([9]), kernel=half, inputs={"x": np.float16([2])}, max_ulp=1)
+"""
+
+
+def test_a_kernels_inputs_are_kept_so_that_the_next_command_runs(project, pytester):
+    result = project(OWN, "--precdiff-save-failures")
+    (line,) = [line for line in result.outlines if " next  " in line]
+    words = shlex.split(line.split("precdiff ", 1)[1])
+    assert words[0] == "explain" and words[-1].startswith("x=") and "test_it.py:half" in " ".join(words)
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1 and "wrong_formula" in done.stderr
 
 
 def test_bf16_is_kept_bit_for_bit(project, pytester):

@@ -33,8 +33,10 @@ _UNEXPLAINED = "No departure PrecDiff knows gives these values; run the call aga
 
 
 def explained(recording: Recording, judged: Judged, budget: float = 60.0) -> list[Finding]:
-    """The findings for a tensor that failed, best first."""
-    step = recording.steps[judged.step]
+    """The findings for a tensor that failed, best first; none where no call made or read it."""
+    step = recording.steps.get(judged.step)
+    if step is None:
+        return []
     if not recording.contents.held(judged.row.id):
         return [_overflow(recording, step, judged, None)] if _grew(judged) else []
     if _grew(judged):

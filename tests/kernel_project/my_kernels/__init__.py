@@ -1,0 +1,1 @@
+"""Kernels in fp16: what is tested."""
