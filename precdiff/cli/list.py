@@ -72,6 +72,7 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
     "causes": _registry("precdiff.diagnose", "RULES", lambda entry: entry.definition),
     "readers": _registry("precdiff.dump", "READERS", _module_line),
     "ops": _registry("precdiff.ops", "OPS", lambda entry: type(entry).__name__.lower()),
+    "data": _registry("precdiff.generate", "DATA_ROWS", lambda entry: f"{entry.summary} [{entry.source}]"),
     "generators": _registry("precdiff.generate", "GENERATORS", lambda entry: f"{entry}  {entry.summary}"),
 }
 
@@ -81,8 +82,8 @@ KINDS: dict[str, Callable[[], Iterator[Row]]] = {
 def command(terminal: Terminal, kind: str) -> int:
     """List kernels, profiles, formats and more.
 
-    KIND is kernels, profiles, fields, orders, formats, standards, causes, readers, ops or generators; without it, the
-    kinds.
+    KIND is kernels, profiles, fields, orders, formats, standards, causes, readers, ops, data or generators; without it,
+    the kinds.
     """
     if kind and kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)

@@ -17,7 +17,6 @@ from precdiff.errors import UnknownNameError
 from precdiff.formats import Array, Format, get_format
 from precdiff.generate.subject import Shape, Subject, subject_of
 from precdiff.generate.target import target_kernel
-from precdiff.kernels.run import check_seed
 from precdiff.registry import Registry
 
 
@@ -101,8 +100,7 @@ def data_cases(
     ['typical-uniform', 'typical-normal']
     """
     chosen = _classes(classes)
-    check_seed(seed)
-    subject = subject_of(target_kernel(target), get_format(format), shape, int(seed), options or {})
+    subject = subject_of(target_kernel(target), get_format(format), shape, seed=seed, options=options or {})
     rows = [found for _, found in DATA_ROWS.items() if found.data_class in chosen]
     ordered = sorted(rows, key=lambda found: chosen.index(found.data_class))
     with np.errstate(all="ignore"):

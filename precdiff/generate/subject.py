@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from precdiff.device import DeviceProfile
 from precdiff.diagnose.judgement import Judgement
 from precdiff.errors import KernelError, PrecDiffError
 from precdiff.formats import Array, Format, carrier, get_format, native
 from precdiff.generate.inputs import input_format, stream
 from precdiff.generate.spec import MAX_AXES, MAX_ELEMENTS, Spec, generate, parse_spec
 from precdiff.kernels import Kernel, Run, run_kernel
+from precdiff.kernels.run import check_seed
 from precdiff.machine import IntervalMachine, RealArray
 from precdiff.reference.restrict import elementwise_tensors
 from precdiff.rounding import Rounding, round_array
@@ -42,6 +44,7 @@ class Subject:
     shapes: Mapping[str, Shape]
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    profile: str | DeviceProfile = "ieee"
 
     @cached_property
     def formats(self) -> dict[str, Format]:
@@ -84,9 +87,11 @@ class Subject:
         return {name: native({**self.typical, **own}[name], format) for name, format in self.formats.items()}
 
     def run(self, values: Mapping[str, Array]) -> Run:
-        """A run on the emulated device with IEEE 754's rules; `values` are carriers or of the ecosystem's dtypes."""
+        """A run on the emulated device; `values` are carriers or of the ecosystem's dtypes."""
         inputs = {n: native(carrier(a), self.formats[n]) for n, a in values.items()}
-        return run_kernel(self.kernel, inputs, format=self.common, options=self.options, seed=self.seed)
+        return run_kernel(
+            self.kernel, inputs, profile=self.profile, format=self.common, options=self.options, seed=self.seed
+        )
 
     def runs(self, values: Mapping[str, Array]) -> bool:
         """Whether the kernel takes these inputs at all."""
@@ -127,11 +132,10 @@ class Subject:
         return {name: machine.reals(found[id]) for name, id in trace.outputs.items()}
 
 
-def subject_of(
-    kernel: Kernel, common: Format, shape: Shape | Mapping[str, Shape] | None, seed: int, options: Mapping[str, Any]
-) -> Subject:
-    """The subject, after one run that shows the kernel takes these shapes and this format."""
-    made = Subject(kernel, common, _shapes(kernel, shape), seed, options)
+def subject_of(kernel: Kernel, common: Format, shape: Shape | Mapping[str, Shape] | None, **more: Any) -> Subject:
+    """The subject (`more` are its other fields), after one run that shows the kernel takes these shapes."""
+    check_seed(more.get("seed"))
+    made = Subject(kernel, common, _shapes(kernel, shape), **more)
     try:
         made.trial  # noqa: B018 - that it can be had is what is asked
     except KernelError as error:
@@ -153,7 +157,7 @@ def _shapes(kernel: Kernel, asked: Shape | Mapping[str, Shape] | None) -> dict[s
 
 def _checked(shape: Any) -> Shape:
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    if not all(type(n) is int and n >= 0 for n in sizes) or len(sizes) > MAX_AXES or math.prod(sizes) > MAX_ELEMENTS:
+    if not all(type(n) is int and n >= 1 for n in sizes) or len(sizes) > MAX_AXES or math.prod(sizes) > MAX_ELEMENTS:
         raise PrecDiffError(
             f"shape: found {shape!r}; allowed are up to {MAX_AXES} whole numbers, as in (8, 64), "
             f"of {MAX_ELEMENTS:,} elements at most"

@@ -113,4 +113,5 @@ def _nothing(sides: Opened, layer: str | None, found: Sequence[tuple[Member, Jud
     mine, theirs = sides.names
     if sides.expected is None:
         return f"{mine}: no call was recorded, and there is no expected side to compare tensors with"
-    return f"no tensor of {mine} has a partner in {theirs}; --dry-run lists both sides, and --map says what belongs together"
+    advice = "--dry-run lists both sides, and --map says what belongs together"
+    return f"no tensor of {mine} has a partner in {theirs}; {advice}"
