@@ -16,6 +16,7 @@ from precdiff.errors import FileError
 
 from .library import Library
 from .pages import pages
+from .reviewing import reviewing
 from .security import Guard
 
 DEFAULTS: dict[str, Any] = {
@@ -47,6 +48,7 @@ def create_app(dump_root: str | Path, config: Mapping[str, Any] | None = None) -
     guard.protect(app)
     app.config["TOKEN"] = guard.token
     app.register_blueprint(pages)
+    app.register_blueprint(reviewing)
     return app
 
 

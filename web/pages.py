@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, jsonify, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
 
 from precdiff import __version__
+from precdiff.dump.decisions import ConflictError
 from precdiff.errors import PrecDiffError
 from precdiff.report import SCHEMA, Report, findings, limits, notable, pictures, rows
 from precdiff.report.codec import encode
 
-from .library import Entry, Library
+from .library import Entry
+from .lookup import entry_of, library, tensor_of
+from .reviewing import subject as subject_of
 
 pages = Blueprint("pages", __name__)
 
@@ -24,35 +27,23 @@ ORDERS = {
 }
 
 
-def _library() -> Library:
-    library: Library = current_app.extensions["precdiff.library"]
-    return library
-
-
-def _entry(id: str) -> Entry:
-    entry = _library().find(id)
-    if entry is None:
-        abort(404, f"no run {id!r} in this folder: it was moved or removed, or the address is wrong")
-    return entry
-
-
 @pages.get("/")
 def index() -> str:
     """Show what lies in the folder."""
-    found = [(entry, _stored(entry)) for entry in _library().entries()]
-    return render_template("index.html", found=found, root=_library().root, rows=rows)
+    found = [(entry, _stored(entry)) for entry in library().entries()]
+    return render_template("index.html", found=found, root=library().root, rows=rows)
 
 
 @pages.get("/index.json")
 def index_json() -> Response:
     """The folder as JSON."""
-    return jsonify({"schema": "precdiff.serve/1", "runs": [_index_row(entry) for entry in _library().entries()]})
+    return jsonify({"schema": "precdiff.serve/1", "runs": [_index_row(entry) for entry in library().entries()]})
 
 
 def _stored(entry: Entry) -> Report | str | None:
     """The report, why there is none, or None where it was not asked for yet."""
     try:
-        return _library().stored(entry)
+        return library().stored(entry)
     except PrecDiffError as error:
         return str(error)
 
@@ -66,8 +57,8 @@ def _index_row(entry: Entry) -> dict[str, Any]:
 @pages.get("/runs/<id>")
 def run(id: str) -> str:
     """Show a run: verdict, first divergence, tensors, findings with their proofs, worst elements."""
-    entry = _entry(id)
-    report = _library().report(entry)
+    entry = entry_of(id)
+    report = library().report(entry)
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ""
     return render_template(
@@ -99,29 +90,24 @@ def _known(x: float) -> float:
 @pages.get("/runs/<id>.json")
 def run_json(id: str) -> Response:
     """The report as it is (precdiff.report/1)."""
-    return jsonify(_library().report(_entry(id)).to_json())
+    return jsonify(library().report(entry_of(id)).to_json())
 
 
 @pages.get("/runs/<id>/tensors/<int:number>")
 def tensor(id: str, number: int) -> str:
     """Show every figure of one tensor."""
-    entry = _entry(id)
-    report = _library().report(entry)
+    entry = entry_of(id)
+    report = library().report(entry)
     return render_template(
-        "tensor.html", entry=entry, report=report, number=number, tensor=_tensor(report, number), **_MAKERS
-    )
+        "tensor.html", entry=entry, report=report, number=number, tensor=tensor_of(report, number),
+        decision=subject_of(id, number).shown(), **_MAKERS,
+    )  # fmt: skip
 
 
 @pages.get("/runs/<id>/tensors/<int:number>.json")
 def tensor_json(id: str, number: int) -> Response:
     """The row of one tensor."""
-    return jsonify(encode(_tensor(_library().report(_entry(id)), number)))
-
-
-def _tensor(report: Report, number: int) -> Any:
-    if number >= len(report.tensors):
-        abort(404, f"this run has {len(report.tensors)} tensors; there is no number {number}")
-    return report.tensors[number]
+    return jsonify(encode(tensor_of(library().report(entry_of(id)), number)))
 
 
 @pages.get("/-/health")
@@ -139,6 +125,12 @@ def versions() -> Response:
 
 
 _MAKERS = {"rows": rows, "limits": limits, "findings": findings, "pictures": pictures}
+
+
+@pages.app_errorhandler(ConflictError)
+def overtaken(error: ConflictError) -> tuple[Any, int]:
+    """Somebody decided meanwhile."""
+    return _failure(409, "Somebody was faster", str(error))
 
 
 @pages.app_errorhandler(PrecDiffError)
