@@ -5,15 +5,16 @@ A reader gives rows and, for each row that is full, where its values are; this f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from precdiff.dump.dump import Dump
-from precdiff.dump.files.stored import Source
-from precdiff.dump.files.zipped import Inflated
+from precdiff.dump.files.stored import Closing, Source
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.errors import FileError
 from precdiff.formats import Array, get_format
@@ -35,6 +36,15 @@ def held(id: str, source: Source, **about: Any) -> Held:
 def without_format(id: str, format: str, shape: tuple[int, ...]) -> Held:
     """A tensor of a format PrecDiff does not have: known, but its values cannot be had."""
     return Held(TensorRow(id, format, shape, id, data="stats", note=f"PrecDiff has no format {format}"), None)
+
+
+def numbered(tensors: Iterable[Held]) -> Iterator[Held]:
+    """The same, where a name is met again with its number: x, x#1, x#2."""
+    met: Counter[str] = Counter()
+    for row, source in tensors:
+        id = f"{row.id}#{met[row.id]}" if met[row.id] else row.id
+        met[row.id] += 1
+        yield Held(replace(row, id=id), source)
 
 
 def kept_rows(dump: Dump) -> list[TensorRow]:
@@ -86,5 +96,5 @@ class ArraysDump(Dump):
 
     def close(self) -> None:
         for source in self._sources.values():
-            if isinstance(source, Inflated):
+            if isinstance(source, Closing):
                 source.close()

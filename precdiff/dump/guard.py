@@ -9,25 +9,30 @@ attributes lie in global heap collections, objects one behind the other:
 
 (HDF5 File Format Specification 3.0, III.E). The library steps from object to object by their sizes: over a free object
 of size 0, as zeroed or misplaced blocks make it, it never moves (H5HG, HDF5 2.0, tried). HDF5 reads a collection by
-itself and from its beginning, so the file meets each one here.
+itself and from its beginning, so the file meets each one here. No single read is longer than the file, and no text of
+an attribute (headers.py): both would become memory.
 """
 
 from __future__ import annotations
 
 import io
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import h5py
 import numpy as np
 
 from precdiff.dump.commit import CommitFile
+from precdiff.dump.headers import text_lengths
 from precdiff.dump.leaving import close_at_exit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import WriteableBuffer
+
+#: bytes a damaged file is read beyond its end (as zeros), and bytes of a text
+MOST_BEYOND, MOST_TEXT = 2**20, 2**28
 
 _BEGINNING = b"GCOL\x01\0\0\0"
 _COLLECTION = struct.Struct("<8sQ")
@@ -37,10 +42,17 @@ _TEXT = np.dtype([("length", "<u4"), ("collection", "<u8"), ("object", "<u4")])
 
 
 class GuardedFile(CommitFile):
-    """As CommitFile; reading a collection the library would not come back from raises."""
+    """As CommitFile; reading what the library would not come back from, or more than there is, raises."""
+
+    @property
+    def held(self) -> int:
+        """Bytes the file has, whatever it says."""
+        return max(self._committed, MOST_BEYOND)
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        start = self._place
+        start, size = self._place, memoryview(buffer).nbytes
+        if size > self.held:
+            raise OSError(f"{size:,} bytes were to be read at address {start}; the file has {self.held:,}")
         count = super().readinto(buffer)
         if bytes(memoryview(buffer).cast("B")[: len(_BEGINNING)]) == _BEGINNING:
             self._check(start)
@@ -79,6 +91,20 @@ def walkable(collection: bytes | bytearray) -> bool:
     return True
 
 
+class SoundAttributes(h5py.AttributeManager):  # type: ignore[misc]  # h5py has no types
+    """The attributes of an object; one whose text is longer than the file is not read."""
+
+    def __init__(self, parent: Any, view: GuardedFile) -> None:
+        super().__init__(parent)
+        address = h5py.h5o.get_info(parent.id).addr
+        self._lengths, self._most = text_lengths(cast("BinaryIO", view), address), min(view.held, MOST_TEXT)
+
+    def __getitem__(self, name: Any) -> Any:
+        if self._lengths.get(name, 0) > self._most:
+            raise OSError(f"attribute {name} has {self._lengths[name]:,} bytes by its length; {self._most:,} are read")
+        return super().__getitem__(name)
+
+
 class GuardedHDF5(h5py.File):  # type: ignore[misc]  # h5py has no types
     """The HDF5 file in a GuardedFile, read-only; `filename` is the path."""
 
@@ -90,6 +116,15 @@ class GuardedHDF5(h5py.File):  # type: ignore[misc]  # h5py has no types
             view.close()
             raise
         close_at_exit(self)
+
+    @property
+    def attrs(self) -> Any:
+        """The attributes of the root."""
+        return self.sound(self)
+
+    def sound(self, part: Any) -> SoundAttributes:
+        """The attributes of a part of the file."""
+        return SoundAttributes(part, self._view)
 
     @property
     def filename(self) -> Any:
@@ -111,7 +146,7 @@ def sound_rows(table: Any, count: int, most: int) -> np.ndarray:
     for first in range(0, count, table.chunks[0]):
         chunk = _chunk(table, first)
         rows = np.frombuffer(chunk, record, len(chunk) // record.itemsize)[: count - first]
-        found = [rows[name]["length"] <= most for name in record.names or () if record[name] == _TEXT]
+        found = [rows[name]["length"] <= min(most, MOST_TEXT) for name in record.names or () if record[name] == _TEXT]
         sound[first : first + len(rows)] = np.logical_and.reduce(found) if found else True
     return sound
 

@@ -28,6 +28,8 @@ SALVAGE = "`precdiff verify FILE --salvage` saves what can be read"
 #: end of the file as superblock version 0 states it (HDF5 File Format Specification, II.A)
 _END = struct.Struct("<Q")
 _END_PLACE = 40
+#: bytes of a chunk
+MOST_CHUNK = 2**28
 #: no dump is larger, so a larger end is damage
 _MOST = 2**50
 
@@ -84,8 +86,19 @@ def member(file: Any, name: str, kind: type = h5py.Dataset) -> Any:
     return found
 
 
+def check_chunks(dataset: Any) -> None:
+    """Refuse chunks that are absurd: the library unpacks each in memory."""
+    chunk = math.prod(dataset.chunks or ()) * dataset.id.get_type().get_size()
+    if chunk > MOST_CHUNK:
+        raise FileError(
+            f"{dataset.name} has chunks of {chunk:,} bytes, unpacked one at a time; {MOST_CHUNK:,} are read. "
+            "Write it in smaller chunks"
+        )
+
+
 def whole(dataset: Any) -> Any:
     """The data set, where every byte of it is in the file: what is absent would be read as zeros of any size."""
+    check_chunks(dataset)
     if dataset.chunks is None:
         size = dataset.size * dataset.id.get_type().get_size()
         expected, found, unit = size, dataset.id.get_storage_size(), "bytes"

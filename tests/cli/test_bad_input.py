@@ -50,7 +50,7 @@ def files(folder, dump):
     for name, array in ARRAYS.items():
         np.save(f"{name}.npy", array)
     with h5py.File("other.h5", "w") as file:
-        file["weights"] = np.arange(4)
+        file.create_group("weights")
     Path("short.h5").write_bytes(Path(dump).read_bytes()[:20_000])
 
 
@@ -59,7 +59,7 @@ TABLE = {
     "a folder": ("inspect folder", "is a folder without dumps"),
     "an empty file": ("compare empty.h5", "is empty: .* Run it again"),
     "truncated HDF5": ("compare short.h5", r"short\.h5 is (truncated|a damaged HDF5 file).*--salvage"),
-    "HDF5 of another program": ("compare other.h5", r"other\.h5 .*it holds /weights"),
+    "HDF5 without a tensor": ("compare other.h5", r"other\.h5 .*it holds /weights"),
     "unknown kernel": ("run softmx --input x=x.npy", r"kernel 'softmx'.*Did you mean 'softmax'"),
     "a file without its function": ("run k.py --input x=x.npy", r"name one, as in k\.py:FUNCTION"),
     "unknown profile": ("run softmax --input x=x.npy --profile ascend-910", r"profile 'ascend-910'.*Did you mean"),

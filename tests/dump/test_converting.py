@@ -40,7 +40,7 @@ def bits(path):
 
 
 def test_every_written_kind_is_tried():
-    single = {".npy", ".bin"}
+    single = {".npy", ".bin", ".pb"}
     written = {reader.suffix for _, reader in READERS.items() if reader.suffix} - single
     assert written <= {Path(name).suffix for name in KINDS.values()}
 
@@ -84,11 +84,15 @@ def test_numpy_reads_the_npz(tmp_path, sources):
         }
 
 
-@pytest.mark.parametrize("ending", [".npy", ".bin"])
-def test_one_tensor(tmp_path, ending):
+SINGLE = {".npy": "out", ".bin": "out", ".pb": "in"}
+
+
+@pytest.mark.parametrize(("ending", "name"), SINGLE.items(), ids=SINGLE)
+def test_one_tensor(tmp_path, ending, name):
+    """Which is called as its file, or as it says."""
     np.save(tmp_path / "in.npy", NUMPY["fp16"])
     convert(tmp_path / "in.npy", tmp_path / f"out{ending}")
-    assert bits(tmp_path / f"out{ending}") == {"out": ("fp16", (9, 7), NUMPY["fp16"].tobytes())}
+    assert bits(tmp_path / f"out{ending}") == {name: ("fp16", (9, 7), NUMPY["fp16"].tobytes())}
     np.savez(tmp_path / "in.npz", **NUMPY)
     with pytest.raises(FileError, match=r"holds 7 tensors, a .* file holds one"):
         convert(tmp_path / "in.npz", tmp_path / f"two{ending}")

@@ -1,6 +1,7 @@
 """What opening says when it cannot: asked, found, allowed, to do."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,18 +82,43 @@ def test_truncated(path, keep):
         open_dump(path)
 
 
-def test_hdf5_of_another_program(tmp_path):
+def test_hdf5_without_a_tensor(tmp_path):
+    """What holds data sets is read (tests/dump/readers/test_hdf5.py)."""
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["weights/a"] = 1.0
-        file["x"] = np.zeros((3, 4), np.float32)
+        file.create_group("weights/a")
         file["elsewhere"] = h5py.ExternalLink("secret.h5", "/x")
-    holds = r"it holds /elsewhere \(link\), /weights \(group of 1\), /x \(float32 \(3, 4\)\)"
+    holds = r"it holds /elsewhere \(link\), /weights \(group of 1\)"
     with pytest.raises(FileError, match=f"is no PrecDiff dump but an HDF5 file of another program; {holds}"):
         open_dump(tmp_path / "x.h5")
     with h5py.File(tmp_path / "y.h5", "w"):
         pass
     with pytest.raises(FileError, match="it holds nothing"):
         open_dump(tmp_path / "y.h5")
+
+
+@pytest.mark.parametrize("name", ["schema", "kernel", "provenance"])
+def test_a_damaged_length_of_an_attribute_becomes_no_memory(path, name):
+    """The length of a text is a number of 4 bytes, and HDF5 allocates as much: 4 GB."""
+    with h5py.File(path) as file:
+        text = str(file.attrs[name]).encode()
+    content = bytearray(path.read_bytes())
+    places = {match.start() for match in re.finditer(b"GCOL", content)}
+    heads = [re.escape(len(text).to_bytes(4, "little") + place.to_bytes(8, "little")) for place in places]
+    found = [match.start() for head in heads for match in re.finditer(head, content)]
+    assert found
+    for at in found:
+        content[at : at + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(content)
+    code = (
+        "import resource, sys, precdiff\n"
+        "try: precdiff.open_dump(sys.argv[1])\n"
+        "except precdiff.errors.PrecDiffError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    said, kilobytes = done.stdout.splitlines()
+    assert "4,294,967,295" in said or "a text longer than the file" in said
+    assert int(kilobytes) < 500 * 1024
 
 
 def test_another_version(path):

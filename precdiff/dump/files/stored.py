@@ -12,7 +12,7 @@ import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -40,6 +40,31 @@ class Source(Protocol):
 
     def block(self, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
         """The codes of the block of `shape` at `start`."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A source that holds its file open."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Codes that had to be decoded whole, as of a text; small, since their file is read whole."""
+
+    format: Format
+    values: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tensor's shape."""
+        return self.values.shape
+
+    def block(self, start: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+        """The codes of the block of `shape` at `start`."""
+        return np.array(self.values[tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))], order="C")
 
 
 @dataclass(frozen=True)
@@ -112,6 +137,16 @@ def stored(
     if whole > max(room.size, MOST_EXPANDED):
         raise FileError(f"{path}: {format} {shape} is {room.size:,} bytes expanded to {whole:,}; save it contiguous")
     return Stored(path, room.offset, format, shape, strides, byteorder)
+
+
+def inside(path: Path, name: str) -> Path:
+    """The file `path` names, refused where it is not one in the same folder or below it."""
+    folder, found = path.parent.resolve(), (path.parent / name).resolve() if name and "\0" not in name else None
+    if found is None or folder not in found.parents:
+        raise FileError(f"{path} names the file {reprlib.repr(name)}; a dump may not point outside its folder")
+    if not found.is_file():
+        raise FileError(f"{path}: its values are in {name}, which is missing; copy it beside")
+    return found
 
 
 def checked_shape(shape: Any, what: str) -> tuple[int, ...]:

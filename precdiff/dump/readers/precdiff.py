@@ -21,7 +21,7 @@ from precdiff.dump.guard import sound_rows
 from precdiff.dump.h5types import read_codes
 from precdiff.dump.hdf5 import DAMAGE, SALVAGE, SIGNATURE, contents, member, open_damaged, open_hdf5, whole
 from precdiff.dump.parameters import decode_mapping
-from precdiff.dump.reader import READERS
+from precdiff.dump.reader import READERS, reader_of
 from precdiff.dump.references import Reference, place, read_reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.schema import (
@@ -75,6 +75,7 @@ class PrecDiffDump(Dump):
     """PrecDiff's own dumps, HDF5 schema 1, and folders of nothing else: a file for each step and rank."""
 
     reader = "precdiff"
+    general = True
     suffix = ".h5"
 
     def __init__(
@@ -86,8 +87,10 @@ class PrecDiffDump(Dump):
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
-        """Every HDF5 file: of one that is no dump, opening says what it holds."""
-        return bool(_set(path)) if path.is_dir() else head.startswith(SIGNATURE)
+        """Every HDF5 file no other reader takes: of one that is no dump, opening says what it holds."""
+        if path.is_dir():
+            return any(reader_of(file) is cls for file in _set(path)[:1])
+        return head.startswith(SIGNATURE)
 
     @classmethod
     def members(cls, path: Path) -> list[Path]:
