@@ -29,7 +29,7 @@ NUMPY = {
     "empty": np.empty((3, 0), np.int32),
 }
 WIDE = {**NUMPY, "bf16": np.arange(2**16, dtype=np.uint16).view(ml_dtypes.bfloat16), "big": RNG.normal(size=(300, 200))}
-KINDS = {"safetensors": "x.safetensors", "precdiff": "x.h5", "folder": "x", "npz": "x.npz"}
+KINDS = {"safetensors": "x.safetensors", "precdiff": "x.h5", "folder": "x", "npz": "x.npz", "pytorch": "x.pt"}
 PAIRS = list(itertools.product(KINDS, repeat=2))
 
 

@@ -38,6 +38,14 @@ _LOCAL = struct.Struct("<4s22xHH")
 T = TypeVar("T")
 
 
+def first_name(head: bytes) -> bytes:
+    """The name of a zip's first member, from the file's beginning; empty where it is no zip."""
+    if not head.startswith(SIGNATURE) or len(head) < _LOCAL.size:
+        return b""
+    length = int.from_bytes(head[26:28], "little")
+    return head[_LOCAL.size : _LOCAL.size + length]
+
+
 class Member(NamedTuple):
     """Where the bytes of a member are, how many they are, and how many they become."""
 

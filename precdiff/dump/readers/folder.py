@@ -2,7 +2,8 @@
 
 A tensor is called as its file, without the ending and with its folders: `layer0/out`; of a file of several, the name in
 it follows. `%2F` in a file's name stands for a slash in the tensor's. Links are not followed; files that hold no arrays
-are passed over and named in the provenance.
+are passed over and named in the provenance. A folder of nothing but step0, step1, ... (in them rank0, rank1, ... or
+the files) is a run: a dump for each.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ class FolderDump(ArraysDump):
         return path.is_dir() and any(_arrays_in(file) for file in _files(path))
 
     @classmethod
+    def members(cls, path: Path) -> list[Path]:
+        return [rank for step in _numbered(path, "step") or [path] for rank in _numbered(step, "rank") or [step]]
+
+    @classmethod
     def open(cls, path: Path) -> Self:
         readers = [(file, _arrays_in(file)) for file in _files(path)]
         opened = [(file, reader.open(file)) for file, reader in readers if reader is not None]
@@ -53,13 +58,27 @@ class FolderDump(ArraysDump):
             found += _renamed(dump, name if names[name] == 1 else name + file.suffix)
         passed = [str(file.relative_to(path)) for file, reader in readers if reader is None and not _is_sidecar(file)]
         about = {"passed_over": passed[:SHOWN]} if passed else {}
-        return cls(path, Attributes(complete=True, provenance=about), (), found)
+        step, rank = _number(path, "step"), _number(path, "rank")
+        return cls(path, Attributes(complete=True, provenance=about, iteration=step, rank=rank), (), found)
 
     @classmethod
     def write(cls, path: Path, dump: Dump) -> None:
         path.mkdir()
         for row in kept_rows(dump):
             _write(path, dump, row)
+
+
+def _numbered(path: Path, word: str) -> list[Path]:
+    """The folders word0, word1, ... in order, where there is nothing else."""
+    inner = [place for place in path.iterdir() if not place.name.startswith(".")] if path.is_dir() else []
+    found = [place for place in inner if place.is_dir() and re.fullmatch(rf"{word}\d{{1,9}}", place.name)]
+    return sorted(found, key=lambda place: int(place.name[len(word) :])) if len(found) == len(inner) else []
+
+
+def _number(path: Path, word: str) -> int | None:
+    """The number after `word` in the name of the folder, or of the one it is in."""
+    names = (path.absolute().name, path.absolute().parent.name)
+    return next((int(name[len(word) :]) for name in names if re.fullmatch(rf"{word}\d{{1,9}}", name)), None)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from precdiff.dump.arrays import ArraysDump, Held, held, numpy_only, write_codes
 from precdiff.dump.dump import Dump
 from precdiff.dump.files.npy import read_header, write_header
 from precdiff.dump.files.stored import Room, Source, stored
-from precdiff.dump.files.zipped import SIGNATURE, Inflated, Member, inflating, members
+from precdiff.dump.files.zipped import Inflated, Member, first_name, inflating, members
 from precdiff.dump.reader import READERS
 from precdiff.dump.rows import Attributes
 from precdiff.errors import FileError
@@ -27,7 +27,7 @@ class NpzDump(ArraysDump):
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """A zip whose first member is a .npy."""
-        return head.startswith(SIGNATURE) and b".npy" in head[:1024] and not path.is_dir()
+        return first_name(head).endswith(b".npy")
 
     @classmethod
     def open(cls, path: Path) -> Self:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from precdiff.dump.arrays import ArraysDump, Held, held, without_format
+from precdiff.dump.arrays import ArraysDump, Held, held, kept_rows, without_format, write_codes
+from precdiff.dump.dump import Dump
 from precdiff.dump.files.stored import Stored
+from precdiff.dump.files.torchwrite import write_zip
 from precdiff.dump.files.torchzip import Unreadable, leaves, load
+from precdiff.dump.files.zipped import first_name
 from precdiff.dump.reader import READERS
 from precdiff.dump.rows import Attributes
 from precdiff.errors import FileError
@@ -25,11 +28,12 @@ class TorchDump(ArraysDump):
     """Files of torch.save."""
 
     reader = "pytorch"
+    suffix = ".pt"
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """A zip whose first member is ROOT/data.pkl, or the old format."""
-        return head.startswith(LEGACY) or (head.startswith(b"PK\3\4") and b"/data.pkl" in head[:1024])
+        return head.startswith(LEGACY) or first_name(head).endswith(b"/data.pkl")
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -45,6 +49,10 @@ class TorchDump(ArraysDump):
             elif isinstance(leaf, bool | int | float | str | None):
                 options[id] = leaf
         return cls(path, Attributes(complete=True, options=options), (), tensors.values())
+
+    @classmethod
+    def write(cls, path: Path, dump: Dump) -> None:
+        write_zip(path, kept_rows(dump), lambda file, id: write_codes(file, dump, id))
 
 
 def _held(id: str, leaf: Stored | Unreadable) -> Held:

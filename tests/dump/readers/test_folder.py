@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from precdiff.dump import open_dump
+from precdiff import api
+from precdiff.dump import open_dump, open_dumps
 from precdiff.errors import FileError
 
 ONE, TWO = np.float32([1, 2]), np.float32([3, 4])
@@ -83,3 +84,20 @@ def test_a_folder_without_arrays(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(FileError, match="is a folder without dumps"):
         open_dump(tmp_path)
+
+
+def test_folders_by_step_and_rank_are_a_run(tmp_path):
+    """What a device program may write: RUN/step0/rank1/layer/name.bin with NAME.bin.json beside."""
+    for side, wrong in (("npu", 2), ("gpu", None)):
+        for step in (0, 1, 10):
+            for rank in range(2):
+                place = tmp_path / side / f"step{step}" / f"rank{rank}" / "layer0"
+                place.mkdir(parents=True)
+                values = ONE * (3 if step == 10 and rank == 1 and wrong else 1)
+                raw(place / "out.bin", values.tobytes(), format="fp32", shape=[2])
+    with open_dump(tmp_path / "npu" / "step1" / "rank0") as dump:
+        assert (dump.attrs.iteration, dump.attrs.rank, list(dump.tensors)) == (1, 0, ["layer0/out"])
+    found = [(dump.attrs.iteration, dump.attrs.rank) for dump in open_dumps(tmp_path / "npu")]
+    assert found == [(0, 0), (0, 1), (1, 0), (1, 1), (10, 0), (10, 1)]
+    report = api.compare(tmp_path / "npu", tmp_path / "gpu")
+    assert report.provenance["diverges_at"] == {"iteration": 10, "rank": 1}

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from precdiff.dump import open_dump
+from precdiff.dump import convert, open_dump
 from precdiff.errors import FileError
 
 BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
@@ -237,3 +237,17 @@ def test_a_list_in_itself_ends(tmp_path):
     archive(tmp_path / "x.pt", pickle.dumps(item, 2))
     with pytest.raises(FileError, match="nested deeper"):
         open_dump(tmp_path / "x.pt")
+
+
+@pytest.mark.torch
+def test_torch_loads_what_convert_writes(torch, tmp_path):
+    names = ["float32", "float16", "bfloat16", "float64", "int64", "int8", "uint8", "bool", "float8_e5m2", "uint16"]
+    made = {name: torch.arange(6).reshape(2, 3).to(getattr(torch, name)) for name in names}
+    made |= {"scalar": torch.tensor(2.5), "empty": torch.empty(0, 3)}
+    torch.save(made, tmp_path / "in.pt")
+    convert(tmp_path / "in.pt", tmp_path / "a.safetensors")
+    convert(tmp_path / "a.safetensors", tmp_path / "out.pt")
+    found = torch.load(tmp_path / "out.pt", weights_only=True)
+    assert {name: (t.dtype, t.shape) for name, t in found.items()} == {n: (t.dtype, t.shape) for n, t in made.items()}
+    for name, tensor in made.items():
+        assert found[name].contiguous().view(torch.uint8).equal(tensor.view(torch.uint8)) if tensor.dim() else True
