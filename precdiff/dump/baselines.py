@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from precdiff.dump.dump import Dump
 from precdiff.dump.reader import open_dump
 from precdiff.dump.rows import Attributes
 from precdiff.dump.statistics import checksum
@@ -32,6 +33,7 @@ except ImportError:  # Windows
 
 #: the folder beside the tests, and the ends of the names in it
 FOLDER, ACCEPTED, PENDING = "precdiff_baselines", ".h5", ".pending.h5"
+_AGAIN = "take it out of git again, or make it new with --precdiff-update"
 _SKIPPED = {"node_modules", "__pycache__", "venv", "site-packages"}
 
 
@@ -68,9 +70,18 @@ def accepted_of(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(PENDING) + ACCEPTED)
 
 
+def _opened(path: Path) -> Dump:
+    try:
+        return open_dump(path)
+    except FileError as error:
+        if not path.is_file():
+            raise
+        raise FileError(f"the baseline {path} is damaged; {_AGAIN}: {error}") from error
+
+
 def read_baseline(path: Path) -> Baseline:
     """The baseline in a file, checked against its own checksums."""
-    with open_dump(path) as dump:
+    with _opened(path) as dump:
         figures = dump.attrs.provenance.get("baseline")
         if not isinstance(figures, Mapping):
             raise FileError(f"{path} is a dump, but no baseline; `precdiff baseline set` makes one of it")
@@ -78,8 +89,7 @@ def read_baseline(path: Path) -> Baseline:
         for name, row in dump.tensors.items():
             codes = dump.codes(name)
             if checksum(codes) != row.checksum:
-                advice = "take it out of git again, or make it new with --precdiff-update"
-                raise FileError(f"{path}: the values of {name!r} do not match their checksum; {advice}")
+                raise FileError(f"{path}: the values of {name!r} do not match their checksum; {_AGAIN}")
             own = kept.get(name, Kept()).figures
             kept[name] = Kept(from_bits(codes, get_format(row.stored_format)), row.format, own)
         return Baseline(dump.attrs.kernel, kept)

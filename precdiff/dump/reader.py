@@ -75,7 +75,7 @@ def near(path: Path) -> str:
 
 
 def _unknown(path: Path, head: bytes) -> str:
-    known = "; ".join(f"{name} ({(reader.__doc__ or '').splitlines()[0]})" for name, reader in READERS.items())
+    known = f"{', '.join(READERS)} (`precdiff list readers`)"
     if not head and not path.is_dir():
         return f"{path} is empty: the run that was to write it ended before its first flush. Run it again"
     if path.is_dir():
