@@ -33,7 +33,7 @@ except ImportError:  # Windows
 
 #: the folder beside the tests, and the ends of the names in it
 FOLDER, ACCEPTED, PENDING = "precdiff_baselines", ".h5", ".pending.h5"
-_AGAIN = "take it out of git again, or make it new with --precdiff-update"
+_AGAIN = "take it out of git again, or delete it and accept it anew"
 _SKIPPED = {"node_modules", "__pycache__", "venv", "site-packages"}
 
 
