@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from precdiff.comparison.result import TensorComparison, Verdict
 from precdiff.errors import NotComparableError
+
+#: tensors shown of those that were not compared
+_SHOWN = 8
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
@@ -24,12 +28,14 @@ def over_tensors(rows: Iterable[TensorComparison]) -> Verdict:
     return overall(row.verdict for row in rows if row.role == "output" or row.verdict != "not_compared")
 
 
-def require_compared(rows: Iterable[TensorComparison]) -> None:
-    """Raise where nothing at all was compared: that is trouble, never success."""
+def require_compared(rows: Iterable[TensorComparison], why: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raise where nothing at all was compared: that is trouble, never success. `why` says more of a row by its id."""
     rows = list(rows)
     if all(row.verdict == "not_compared" for row in rows):
-        found = ", ".join(f"{row.name or row.id} {row.shape} {_nothing(row)}" for row in rows) or "no tensors"
-        raise NotComparableError(f"nothing was compared: {found}. Check that both sides hold data.")
+        said = (f"{row.name or row.id} {row.shape} {why.get(row.id) or _nothing(row)}" for row in rows[:_SHOWN])
+        more = f", and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+        advice = "Give an expected side to compare with" if any(why.values()) else "Check that both sides hold data"
+        raise NotComparableError(f"nothing was compared: {', '.join(said) or 'no tensors'}{more}. {advice}.")
 
 
 def _nothing(row: TensorComparison) -> str:

@@ -42,7 +42,7 @@ def recorded_report(
     kept = [(m, j) for m, j in found if layer is None or fnmatch.fnmatch(j.row.layer, layer)]
     if not kept:
         raise NotComparableError(_nothing(sides, layer, found))
-    require_compared([j.row for _, j in kept])
+    require_compared([j.row for _, j in kept], {j.row.id: f"({j.why})" for _, j in kept if j.why})
     failing = [(m, j) for m, j in kept if j.row.verdict == "fail"]
     findings = [f for m, j in failing[:EXPLAINED] for f in explained(m.actual, j, budget)] if explain else []
     report = Report.of(

@@ -7,9 +7,9 @@
     OpBuffer    1 type, 2 data, 3 size
 
 (CANN's dump_data.proto, package toolkit.dumpdata; types and layouts by mindstudio-probe 26.2.0,
-msaccucmp/cmp_utils/constant/const_manager.py, the order of the values by dump_parse/big_dump_data.py there.) A tensor
-is called `input.0`, `output.0`. FRACTAL_NZ and NC1HWC0 are read in their original shape; other layouts as they lie, in
-the shape they have there, with their name in the options.
+msaccucmp/cmp_utils/constant/const_manager.py, the order of the values by dump_parse/big_dump_data.py there.) The
+kernel is a step, its tensors are called `input.0`, `output.0`. FRACTAL_NZ and NC1HWC0 are read in their original shape;
+other layouts as they lie, in the shape they have there, with their name in the options.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from precdiff.dump.files.protobuf import BYTES, VARINT, Field, fields, mapped, s
 from precdiff.dump.files.stored import Room, Source, checked_shape, stored
 from precdiff.dump.files.tiled import fractal_nz, nc1hwc0
 from precdiff.dump.reader import READERS
-from precdiff.dump.rows import Attributes
+from precdiff.dump.rows import Attributes, StepRow
 from precdiff.errors import FileError
 from precdiff.formats import get_format
 
@@ -89,7 +89,7 @@ class AdumpDump(ArraysDump):
             raise FileError(f"{path} is a damaged adump file: {error}. Copy it again") from error
         tensors = [_held(part) for part in parts]
         options: dict[str, Any] = {f"{part.id}.layout": _layout(part) for part in parts}
-        return cls(path, Attributes(complete=True, options=options), (), tensors)
+        return cls(path, Attributes(complete=True, options=options), [_step(path, tensors)], tensors)
 
 
 def _header(path: Path) -> Iterator[Field]:
@@ -139,6 +139,13 @@ def _dims(content: memoryview, shape: Field) -> list[int]:
         numbers = [inner.value] if inner.wire == VARINT else varints(content[inner.start : inner.stop]).tolist()
         found += [signed(n) for n in numbers if inner.number == 1]
     return found
+
+
+def _step(path: Path, tensors: list[Held]) -> StepRow:
+    """The kernel; its op is the first word of the file's name, `{op_type}.{op_name}.{task}[.{stream}].{time}`."""
+    ports = [(row.role, (row.id, row.id)) for row, _ in tensors]
+    given, made = (tuple(port for role, port in ports if role == wanted) for wanted in ("input", "output"))
+    return StepRow(path.name, path.name.partition(".")[0], given, made)
 
 
 def _layout(part: _Part) -> str:

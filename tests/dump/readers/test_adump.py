@@ -6,10 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import precdiff
 from precdiff.dump import open_dump
 from precdiff.dump.files.stored import Room
 from precdiff.dump.files.tiled import fractal_nz, nc1hwc0
-from precdiff.errors import FileError
+from precdiff.errors import FileError, NotComparableError
 from precdiff.formats import get_format
 from tests.dump.readers import samples
 
@@ -36,7 +37,18 @@ def test_a_kernel(tmp_path):
         }  # fmt: skip
         assert dump.tensor("input.0").tobytes() == samples.X.tobytes()
         assert dump.codes("output.0").tobytes() == samples.Y.tobytes()
+        (step,) = dump.steps
+        assert (step.op, step.inputs, step.outputs) == (
+            "MatMul", (("input.0", "input.0"),), (("output.0", "output.0"),)
+        )  # fmt: skip
         assert dict(dump.attrs.options) == {"input.0.layout": "FRACTAL_NZ", "output.0.layout": "ND"}
+
+
+def test_a_kernel_that_is_not_known_asks_for_an_expected_side(tmp_path):
+    path = samples.adump(tmp_path)
+    with pytest.raises(NotComparableError, match=r"\(MatMul is not known\)\. Give an expected side"):
+        precdiff.compare(path)
+    assert precdiff.compare(path, path).verdict == "pass"
 
 
 TYPES = {
