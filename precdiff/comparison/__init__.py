@@ -40,6 +40,7 @@ from precdiff.comparison.standard import (
     check_taken,
     get_standard,
 )
+from precdiff.comparison.streamed import compare_streamed
 
 __all__ = [
     "FINITE",
@@ -73,6 +74,7 @@ __all__ = [
     "check_shapes",
     "check_taken",
     "compare_pieces",
+    "compare_streamed",
     "compare_tensor",
     "get_standard",
     "holds_reals",

@@ -21,6 +21,8 @@ from precdiff.formats import Array
 
 NAMES = ("cosine", "euclidean", "max_abs", "max_rel", "within_1e-3", "within_5e-3")
 _LIMITS = {"within_1e-3": 1e-3, "within_5e-3": 5e-3}
+#: elements at a time
+BLOCK = 1 << 15
 _DIGITS, _NEARLY_ONE, _PLACES = 12, 0.9999, 6
 
 
@@ -30,26 +32,61 @@ def figures(actual: Array, expected: Array) -> dict[str, float]:
     >>> figures(np.float32([1.0, 2.0]), np.float32([1.0, 2.0]))["cosine"]
     1.0
     """
-    n, b = (np.ravel(x) if np.ndim(x) else np.asarray(x).reshape(1) for x in (actual, expected))
-    same, clean = _alike(n, b)
-    if not n.size or not clean:
-        return dict.fromkeys(NAMES, math.nan)
-    n, b = np.where(same, 0, n), np.where(same, 0, b)
-    found = {"max_abs": float(np.max(np.abs(n.astype(np.float64) - b.astype(np.float64)))), "max_rel": math.nan}
-    relative = _relative(n, b)
-    found["max_rel"] = float(np.max(relative))
-    if n.size > 1 and np.ndim(np.squeeze(actual)):
-        found |= {"cosine": _cosine(n, b), "euclidean": _euclidean(n, b)}
-        found |= {
-            f"within_{limit:.0e}".replace("e-0", "e-"): float(np.mean(relative < limit)) for limit in (1e-3, 5e-3)
-        }
-    return {name: _rounded(name, found.get(name, math.nan)) for name in NAMES}
+    sheet = Sheet(np.shape(actual))
+    sheet.add(np.ravel(actual), np.ravel(expected))
+    return sheet.figures()
 
 
-def _alike(n: Array, b: Array) -> tuple[Array, bool]:
-    """Elements that are the same non-finite value; whether all others are finite."""
+class Sheet:
+    """The figures of a tensor of `shape` while pieces of it go by, as flat rows."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._alone = max(shape, default=1) <= 1
+        self._count, self._clean = 0, True
+        self._abs = self._rel = -math.inf
+        self._below = dict.fromkeys(_LIMITS, 0)
+        #: sums of (n - b)^2, n^2, b^2, n b
+        self._sums: list[tuple[float, float, float, float]] = []
+
+    def add(self, actual: Array, expected: Array) -> None:
+        """Take a piece into account, BLOCK elements at a time, which stay in a core's cache."""
+        for first in range(0, actual.size, BLOCK):
+            self._add(actual[first : first + BLOCK], expected[first : first + BLOCK])
+
+    def _add(self, n: Array, b: Array) -> None:
+        same, clean = _alike(n, b)
+        self._count, self._clean = self._count + n.size, self._clean and clean
+        if not self._clean:
+            return
+        if same is not None:
+            n, b = np.where(same, 0, n), np.where(same, 0, b)
+        relative = _relative(n, b)
+        self._rel = max(self._rel, float(relative.max()))
+        for name, limit in _LIMITS.items():
+            self._below[name] += int(np.count_nonzero(relative < limit))
+        n, b = n.astype(np.float64), b.astype(np.float64)
+        error = n - b
+        self._abs = max(self._abs, float(np.abs(error).max()))
+        self._sums.append((float(error @ error), float(n @ n), float(b @ b), float(n @ b)))
+
+    def figures(self) -> dict[str, float]:
+        """The figures of all of it."""
+        if not self._count or not self._clean:
+            return dict.fromkeys(NAMES, math.nan)
+        found = {"max_abs": self._abs, "max_rel": self._rel}
+        if not self._alone:
+            squares, *others = (math.fsum(part) for part in zip(*self._sums, strict=True))
+            found |= {"cosine": _cosine(*others), "euclidean": math.sqrt(squares)}
+            found |= {name: below / self._count for name, below in self._below.items()}
+        return {name: _rounded(name, found.get(name, math.nan)) for name in NAMES}
+
+
+def _alike(n: Array, b: Array) -> tuple[Array | None, bool]:
+    """Elements that are the same non-finite value, None for none; whether all others are finite."""
+    odd = ~(np.isfinite(n) & np.isfinite(b))
+    if not odd.any():
+        return None, True
     with np.errstate(invalid="ignore"):
-        odd = ~(np.isfinite(n) & np.isfinite(b))
         same = odd & ((n == b) | (np.isnan(n) & np.isnan(b)))
     return same, bool((odd == same).all())
 
@@ -63,18 +100,14 @@ def _relative(n: Array, b: Array) -> Array:
         return np.abs(((n + eps) - (b + eps)) / (b + eps))
 
 
-def _cosine(n: Array, b: Array) -> float:
-    n, b = n.astype(np.float64), b.astype(np.float64)
-    sizes, eps = (float(np.linalg.norm(n)), float(np.linalg.norm(b))), float(np.finfo(np.float64).eps)
+def _cosine(actual: float, expected: float, product: float) -> float:
+    """From the sums of n^2, b^2 and n b."""
+    sizes, eps = (math.sqrt(actual), math.sqrt(expected)), float(np.finfo(np.float64).eps)
     small = [size <= eps for size in sizes]
     if any(small):
         return 1.0 if all(small) else math.nan
-    cosine = float(np.dot(n, b) / (sizes[0] * sizes[1]))
+    cosine = product / (sizes[0] * sizes[1])
     return round(cosine, _PLACES) if cosine > _NEARLY_ONE else cosine
-
-
-def _euclidean(n: Array, b: Array) -> float:
-    return float(np.linalg.norm(n.astype(np.float64) - b.astype(np.float64)))
 
 
 def _rounded(name: str, x: float) -> float:

@@ -12,6 +12,7 @@ from precdiff.dump.references import Reference
 from precdiff.dump.rows import Attributes, StepRow, TensorRow
 from precdiff.dump.salvaging import Salvaged, salvage, verify
 from precdiff.dump.statistics import Statistics, checksum, statistics_of
+from precdiff.dump.streaming import Streamed
 from precdiff.dump.writer import DumpWriter, add_references, write_trace
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Salvaged",
     "Statistics",
     "StepRow",
+    "Streamed",
     "TensorRow",
     "add_references",
     "checksum",

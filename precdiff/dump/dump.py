@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -138,7 +138,11 @@ class Dump(ABC):
 
         Values that are not those recorded raise: what is judged or replayed must be what the run made.
         """
-        return trace_of(self.attrs, self.steps, self.tensors, self._whole)
+        return self.trace_with(self._whole)
+
+    def trace_with(self, load: Callable[[str], Any]) -> Trace:
+        """The recorded trace with what `load` gives for each tensor in place of its values."""
+        return trace_of(self.attrs, self.steps, self.tensors, load)
 
     def _whole(self, id: str) -> Array:
         row, codes = self.row(id), np.asarray(self.codes(id))

@@ -159,7 +159,7 @@ def checksum(codes: Array | Iterable[Array], kind: str = "sha256") -> str:
     """
     digest = CHECKSUMS[kind]()
     for piece in [codes] if isinstance(codes, np.ndarray) else codes:
-        digest.update(_little_endian(piece))
+        digest.update(little_endian(piece))
     return f"{kind}:{digest.hexdigest()}"
 
 
@@ -169,6 +169,7 @@ def kind_of(checksum: str) -> str:
     return kind if kind in CHECKSUMS else "sha256"
 
 
-def _little_endian(codes: Array) -> Any:
+def little_endian(codes: Array) -> Any:
+    """The bytes a checksum is of."""
     data = np.ascontiguousarray(codes, codes.dtype.newbyteorder("<"))
     return data.reshape(-1).view(np.uint8).data

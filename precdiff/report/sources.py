@@ -1,4 +1,7 @@
-"""What may stand on either side of a comparison: a Run, a trace, a dump or its path, an array, a mapping of arrays."""
+"""What may stand on either side of a comparison: a Run, a trace, a dump or its path, an array, a mapping of arrays.
+
+Tensors of a dump are named without being read: they are Streamed while it is open.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,14 @@ import numpy as np
 
 from precdiff import formats
 from precdiff.comparison import Identity, holds_reals
-from precdiff.dump import Dump, open_dump
+from precdiff.dump import Dump, Streamed, open_dump
 from precdiff.errors import NotComparableError, PrecDiffError
 from precdiff.formats import Format
 from precdiff.kernels import Kernel, Run, get_kernel
 from precdiff.trace import Step, Trace
 
-Named = tuple[Identity, np.ndarray, Format]
+Values = np.ndarray | Streamed
+Named = tuple[Identity, Values, Format]
 
 
 @contextlib.contextmanager
@@ -65,7 +69,9 @@ def named_tensors(source: Any) -> dict[str, Named]:
     """The tensors of a source by name: a trace's outputs and other steps, or arrays as they are."""
     if isinstance(source, Mapping):
         return {name: _array(name, value) for name, value in source.items()}
-    if isinstance(source, Run | Trace | Dump):
+    if isinstance(source, Dump):
+        return _traced_tensors(source.trace_with(lambda id: Streamed(source, id)))
+    if isinstance(source, Run | Trace):
         return _traced_tensors(traced(source)[0])
     return {"array": _array("array", source)}
 
@@ -75,7 +81,11 @@ def peers(source: Any) -> dict[str, tuple[np.ndarray, str]]:
     with opened(source) as found:
         named = named_tensors(found)
         bare = is_bare(found)
-    return {"" if bare else name: (values, format.name) for name, (_, values, format) in named.items()}
+        return {"" if bare else name: (_loaded(values), format.name) for name, (_, values, format) in named.items()}
+
+
+def _loaded(values: Values) -> np.ndarray:
+    return values.load() if isinstance(values, Streamed) else values
 
 
 def is_bare(source: Any) -> bool:

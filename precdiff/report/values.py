@@ -6,12 +6,14 @@ import dataclasses
 import fnmatch
 from typing import Any
 
+import numpy as np
+
 from precdiff.comparison import (
     Expected,
     Pair,
     Pairing,
     TensorComparison,
-    compare_tensor,
+    compare_streamed,
     holds_reals,
     pair,
     require_compared,
@@ -28,7 +30,7 @@ def values_report(actual: Any, expected: Any, settings: Settings, layer: str | N
     with opened(actual) as mine, opened(expected) as theirs:
         pairing = _paired(mine, theirs)
         reason = incomplete(mine) or incomplete(theirs)
-    rows = [_row(found, settings) for found in pairing.pairs if _wanted(found, layer)]
+        rows = [_row(found, settings) for found in pairing.pairs if _wanted(found, layer)]
     require_compared(rows)
     report = Report.of(
         rows,
@@ -70,8 +72,11 @@ def _wanted(found: Pair[Named, Named], layer: str | None) -> bool:
 def _row(found: Pair[Named, Named], settings: Settings) -> TensorComparison:
     identity, values, format = found.actual
     _, wanted, theirs = found.expected
-    against = Expected.array(wanted, format) if theirs == format and not holds_reals(wanted) else Expected.reals(wanted)
+
+    def expected_of(part: np.ndarray) -> Expected:
+        return Expected.array(part, format) if theirs == format and not holds_reals(part) else Expected.reals(part)
+
     placed = dataclasses.replace(identity, paired_by=found.paired_by)
     own = settings.of(identity.id, found.name, identity.layer)
     limits = own.limits(role=identity.role, peer=settings.peer(found.name, format.name))
-    return compare_tensor(values, against, format, own.standard, limits, placed).row
+    return compare_streamed(values, wanted, expected_of, format, own.standard, limits, placed)

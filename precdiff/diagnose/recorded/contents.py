@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from precdiff.dump import Dump, TensorRow
+from precdiff.dump import Dump, Streamed, TensorRow
 from precdiff.formats import get_format
 from precdiff.reference.calls import Operand
 from precdiff.rounding import Rounding, round_array
@@ -52,6 +52,10 @@ class Contents:
         if row.stored_format != row.format and format.is_float:
             values = round_array(values, Rounding(format)).astype(format.carrier)
         return Operand(np.asarray(values), format)
+
+    def streamed(self, id: str) -> Streamed:
+        """Its values piece by piece, of which none is kept."""
+        return Streamed(self.dump, id)
 
     def digest(self, id: str) -> bytes | None:
         """Equal for tensors that hold the same; None where that is not known, or where there is at most one element."""

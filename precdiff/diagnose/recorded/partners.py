@@ -15,12 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
-from precdiff.comparison import Errors, Expected, Limits, compare_tensor
-from precdiff.comparison.msprobe import figures
+from precdiff.comparison import Errors, Expected, Limits, TensorComparison, compare_streamed, compare_tensor
+from precdiff.comparison.msprobe import Sheet, figures
 from precdiff.diagnose.recorded.judging import Judged, Recording, follows, judged_step, not_compared, on_a_grid, ulps
 from precdiff.diagnose.recorded.origins import Origin, rebuilt
 from precdiff.diagnose.recorded.summaries import by_summary
 from precdiff.dump import StepRow
+from precdiff.formats import Format
 from precdiff.reference.calls import Operand
 from precdiff.rounding import Rounding, round_array
 
@@ -61,7 +62,7 @@ class Sides:
     def loose(self) -> list[Judged]:
         """Tensors of no step that have a partner, compared as bare arrays are."""
         nowhere = StepRow("", "", (), ())
-        return [self._measured(self.by_standard(nowhere, id, "ulp", Limits(max_ulp=UNKNOWN_ULP))) for id in self._loose]
+        return [self.by_standard(nowhere, id, "ulp", Limits(max_ulp=UNKNOWN_ULP)) for id in self._loose]
 
     @cached_property
     def _loose(self) -> list[str]:
@@ -75,20 +76,22 @@ class Sides:
             for _, id in (*step.inputs, *step.outputs):
                 if id in self.pairs and id not in seen:
                     seen.add(id)
-                    yield self._measured(self.by_standard(step, id, standard, limits))
+                    yield self.by_standard(step, id, standard, limits)
         nowhere = StepRow("", "", (), ())
-        yield from (self._measured(self.by_standard(nowhere, id, standard, limits)) for id in self._loose)
+        yield from (self.by_standard(nowhere, id, standard, limits) for id in self._loose)
 
     def by_standard(self, step: StepRow, id: str, standard: str, limits: Limits) -> Judged:
         """A tensor against its partner."""
         if not self.actual.contents.held(id) or not self.expected.contents.held(self.pairs[id]):
             return self._summarised(not_compared(self.actual, step, id, "its values were not kept"))
-        operand, partner = self.actual.contents.operand(id), self.expected.contents.operand(self.pairs[id])
-        identity = self.actual.identity(id, step, self.how.get(id, "name"))
-        row = compare_tensor(
-            operand.values, _expected(operand, partner), operand.format, standard, limits, identity
-        ).row
-        return Judged(row, step.id, "the expected one")
+        mine, theirs = self.actual.contents.streamed(id), self.expected.contents.streamed(self.pairs[id])
+        identity, sheet = self.actual.identity(id, step, self.how.get(id, "name")), Sheet(mine.shape)
+
+        def wanted(part: np.ndarray) -> Expected:
+            return _expected(mine.format, Operand(part, theirs.format))
+
+        row = compare_streamed(mine, theirs, wanted, mine.format, standard, limits, identity, sheet)
+        return Judged(_measured(row, row.max_ulp, sheet.figures()), step.id, "the expected one")
 
     def _first(self, step: StepRow, id: str) -> bool:
         """Whether a tensor is an input here for the first time, and no call's output."""
@@ -185,7 +188,7 @@ class Sides:
         standard, limits = ("ulp", Limits(max_ulp=_HALF)) if operand.format.is_float else ("bitwise", Limits())
         identity = self.actual.identity(id, step, "name")
         row = compare_tensor(
-            operand.values, _expected(operand, partner), operand.format, standard, limits, identity
+            operand.values, _expected(operand.format, partner), operand.format, standard, limits, identity
         ).row
         return Judged(row, step.id, "the expected one, rounded once")
 
@@ -196,7 +199,7 @@ class Sides:
             return judged
         operand = self.actual.contents.operand(judged.row.id)
         identity = self.actual.identity(judged.row.id, step, "name")
-        against, limits = _expected(operand, partner), Limits(max_ulp=UNKNOWN_ULP)
+        against, limits = _expected(operand.format, partner), Limits(max_ulp=UNKNOWN_ULP)
         row = compare_tensor(operand.values, against, operand.format, "ulp", limits, identity).row
         return Judged(row, step.id, "the expected one, from equal inputs")
 
@@ -215,14 +218,22 @@ class Sides:
             return judged
         operand = self.actual.contents.operand(judged.row.id)
         limits = Limits(max_ulp=np.inf)
-        against = compare_tensor(operand.values, _expected(operand, partner), operand.format, "ulp", limits).row
-        extra = {f"msprobe_{name}": x for name, x in figures(operand.values, partner.values).items()}
-        errors = Errors(against.max_ulp, None, judged.row.errors.local, None)
-        return replace(judged, row=replace(judged.row, errors=errors, extra={**judged.row.extra, **extra}))
+        wanted = _expected(operand.format, partner)
+        against = compare_tensor(operand.values, wanted, operand.format, "ulp", limits).row
+        found = figures(operand.values, partner.values)
+        return replace(judged, row=_measured(judged.row, against.max_ulp, found))
 
 
-def _expected(operand: Operand, partner: Operand) -> Expected:
-    if partner.format is operand.format or not operand.format.is_float:
+def _measured(row: TensorComparison, total: float, found: Mapping[str, float]) -> TensorComparison:
+    """The row with the error against the expected tensor and msprobe's figures."""
+    if not row.compared:
+        return row
+    extra = {f"msprobe_{name}": x for name, x in found.items()}
+    return replace(row, errors=Errors(total, None, row.errors.local, None), extra={**row.extra, **extra})
+
+
+def _expected(format: Format, partner: Operand) -> Expected:
+    if partner.format is format or not format.is_float:
         return Expected.array(partner.values, partner.format)
     return Expected.reals(partner.values)
 
