@@ -56,6 +56,8 @@ def reader_of(path: Path) -> type[Dump]:
 def _head(path: Path) -> bytes:
     if path.is_dir():
         return b""
+    if path.is_fifo() or path.is_socket():
+        raise FileError(f"{path} is a pipe or a socket; a dump is read more than once: save it to a file first")
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from precdiff.dump.files.raw import described, sidecar
+from precdiff.dump.files.raw import described, raw_file, sidecar
 from precdiff.dump.reader import reader_of
 from precdiff.errors import FileError
 from precdiff.formats import Array, Format, get_format, native_dtype
@@ -38,7 +38,14 @@ def read_array(text: str) -> Array:
     path = _existing(Path(text))
     if path.suffix == ".npy":
         return _npy(path)
-    return _raw(path, *described(path)) if sidecar(path).is_file() else _only(path)
+    return _described(path) if sidecar(path).is_file() else _only(path)
+
+
+def _described(path: Path) -> Array:
+    """The array of a bare file with a sidecar."""
+    found, (format, _) = raw_file(path), described(path)
+    codes = found.block((0,) * len(found.shape), found.shape)
+    return np.asarray(codes).view(native_dtype(format)).reshape(found.shape)
 
 
 def _only(path: Path) -> Array:

@@ -96,6 +96,13 @@ def test_hdf5_without_a_tensor(tmp_path):
         open_dump(tmp_path / "y.h5")
 
 
+def test_a_pipe_is_refused_at_once(tmp_path):
+    """Opening one waits for a writer, for ever."""
+    os.mkfifo(tmp_path / "x.npy")
+    with pytest.raises(FileError, match=r"is a pipe or a socket; .* save it to a file first"):
+        open_dump(tmp_path / "x.npy")
+
+
 @pytest.mark.parametrize("name", ["schema", "kernel", "provenance"])
 def test_a_damaged_length_of_an_attribute_becomes_no_memory(path, name):
     """The length of a text is a number of 4 bytes, and HDF5 allocates as much: 4 GB."""

@@ -62,6 +62,16 @@ def fractal_nz(room: Room, format: Format, tiled: tuple[int, ...], shape: tuple[
     return Untiled(view, len(shape) - 1, shape)
 
 
+def nz_shape(shape: tuple[int, ...], tile: tuple[int, int]) -> tuple[int, ...]:
+    """The shape of a tensor in FRACTAL_NZ with tiles of (N0, C0).
+
+    >>> nz_shape((2, 17, 40), (16, 16))
+    (2, 3, 2, 16, 16)
+    """
+    rows, columns = (1, *shape)[-2:]
+    return (*shape[:-2], -(-columns // tile[1]), -(-rows // tile[0]), *tile)
+
+
 def nc1hwc0(room: Room, format: Format, tiled: tuple[int, ...], shape: tuple[int, ...]) -> Untiled | None:
     """The same of NC1HWC0; the original shape is NCHW or NHWC, whichever fits, and None where both or neither do."""
     if len(tiled) != 5 or len(shape) != 4:

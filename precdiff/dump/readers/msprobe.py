@@ -170,7 +170,7 @@ def _source(frames: list[Any]) -> str:
 
 def _kept(folder: Path) -> dict[str, Path]:
     """The tensors' files by name; a link that leaves the folder is refused when it is asked for."""
-    if not folder.is_dir():
+    if not folder.is_dir() or folder.is_symlink():
         return {}
     with os.scandir(folder) as found:
         return {entry.name: folder / entry.name for entry in found if entry.is_file(follow_symlinks=False)}

@@ -1,6 +1,7 @@
 """CANN's dumps of kernels: types, where the values are, tilings undone element by element."""
 
 import itertools
+import json
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +13,7 @@ from precdiff.dump.files.stored import Room
 from precdiff.dump.files.tiled import fractal_nz, nc1hwc0
 from precdiff.errors import FileError, NotComparableError
 from precdiff.formats import get_format
+from precdiff.generate.rawfile import read_array
 from tests.dump.readers import samples
 
 RNG = np.random.default_rng(8)
@@ -124,3 +126,38 @@ def test_sizes_that_lie(tmp_path, size):
     (tmp_path / "x").write_bytes(len(header).to_bytes(8, "little") + header + array.tobytes())
     with pytest.raises(FileError, match=r"ends at .* of"):
         open_dump(tmp_path / "x")
+
+
+TILES = {"fp16": (np.float16, None, 16), "fp32": (np.float32, None, 8), "fp32 of L0C": (np.float32, [16, 16], 16),
+         "i8": (np.int8, None, 32)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "tile", "inner"), TILES.values(), ids=TILES)
+def test_bare_values_in_tiles(tmp_path, dtype, tile, inner):
+    """A kernel's own output in FRACTAL_NZ, by its sidecar: as a dump, and as an input."""
+    array = RNG.integers(0, 99, (20, 37)).astype(dtype)
+    name = {"float16": "fp16", "float32": "fp32", "int8": "i8"}[array.dtype.name]
+    about = {"format": name, "shape": [20, 37], "layout": "FRACTAL_NZ", **({"tile": tile} if tile else {})}
+    (tmp_path / "x.bin").write_bytes(samples.nz(array, inner).tobytes())
+    (tmp_path / "x.bin.json").write_text(json.dumps(about))
+    with open_dump(tmp_path / "x.bin") as dump:
+        assert dump.native("x").tolist() == array.tolist()
+    assert read_array(str(tmp_path / "x.bin")).tolist() == array.tolist()
+
+
+WRONG = {
+    "another layout": ({"layout": "FRACTAL_Z"}, "allowed are ND and FRACTAL_NZ"),
+    "a scalar": ({"shape": []}, "a scalar has no tiles"),
+    "a tile of nothing": ({"tile": [0, 16]}, r"allowed is \[rows, columns\]"), "a text": ({"tile": "x"}, "allowed is"),
+    "too short": ({"shape": [40, 37]}, r"expected 4,608 bytes \(3 x 3 x 16 x 16 fp16\), found 1,024"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "said"), WRONG.values(), ids=WRONG)
+def test_sidecars_that_are_wrong(tmp_path, changes, said):
+    about = {"format": "fp16", "shape": [20, 5], "layout": "FRACTAL_NZ", **changes}
+    (tmp_path / "x.bin").write_bytes(bytes(2 * 32 * 16))
+    (tmp_path / "x.bin.json").write_text(json.dumps(about))
+    for read in (open_dump, read_array):
+        with pytest.raises(FileError, match=said):
+            read(str(tmp_path / "x.bin"))

@@ -270,6 +270,15 @@ def test_a_link_is_not_followed(tmp_path):
         dump.codes("Torch.exp.0.forward.output.0")
 
 
+def test_a_linked_folder_of_data_is_not_followed(tmp_path):
+    folder = write(tmp_path / "dump", {"Torch.exp.0.forward": {"output": [leaf(data_name="x.npy")]}})
+    (tmp_path / "elsewhere").mkdir()
+    np.save(tmp_path / "elsewhere" / "x.npy", np.float32([1, 2]))
+    (folder / "dump_tensor_data").symlink_to(tmp_path / "elsewhere")
+    with open_dump(folder) as dump, pytest.raises(FileError, match="is missing, or a link"):
+        dump.codes("Torch.exp.0.forward.output.0")
+
+
 def test_links_in_a_circle_end(tmp_path):
     write(tmp_path / "step0" / "rank0", {"Torch.exp.0.forward": {"output": [leaf()]}})
     (tmp_path / "step0" / "rank1").symlink_to(tmp_path)
