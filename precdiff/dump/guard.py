@@ -100,9 +100,15 @@ class SoundAttributes(h5py.AttributeManager):  # type: ignore[misc]  # h5py has 
         self._lengths, self._most = text_lengths(cast("BinaryIO", view), address), min(view.held, MOST_TEXT)
 
     def __getitem__(self, name: Any) -> Any:
+        if name not in self._lengths and name in self and _is_text(self.get_id(name).get_type()):
+            raise OSError(f"attribute {name} has a length that cannot be told before it is read")
         if self._lengths.get(name, 0) > self._most:
             raise OSError(f"attribute {name} has {self._lengths[name]:,} bytes by its length; {self._most:,} are read")
         return super().__getitem__(name)
+
+
+def _is_text(type_: Any) -> bool:
+    return bool(type_.get_class() == h5py.h5t.STRING and type_.is_variable_str())
 
 
 class GuardedHDF5(h5py.File):  # type: ignore[misc]  # h5py has no types

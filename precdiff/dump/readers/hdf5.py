@@ -7,6 +7,7 @@ time (a loop) is not entered again. Types PrecDiff has no format for are listed 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,7 +198,9 @@ def _big_endian(row: Format) -> Any:
 
 def _said(dataset: Any, row: Format, file: Any) -> Format:
     """The format an attribute gives bytes that are stored as others: e4m3fn as u8."""
-    name = file.sound(dataset).get("format", row.name)
+    name: Any = row.name
+    with contextlib.suppress(OSError):  # a text of unknown length, as in files of libver "latest": the type speaks
+        name = file.sound(dataset).get("format", row.name)
     said = get_format(name) if isinstance(name, str) and name in FORMATS else row
     return said if said.storage == row.storage and file_type(said).equal(file_type(row)) else row
 
