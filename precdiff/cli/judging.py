@@ -74,10 +74,13 @@ def _two_sides(judge: Callable[..., Report], actual: str, expected: str | None, 
 
 
 def _side(text: str) -> Any:
-    """A dump's path as it is; a raw or .npy file as its array."""
+    """A dump's path as it is; a raw or .npy file as its array, a large one as what is read piece by piece."""
     from precdiff.dump.reader import near
-    from precdiff.generate.rawfile import is_raw, read_array
+    from precdiff.generate.rawfile import is_raw, large_array, read_array
 
+    large = large_array(text)
+    if large is not None:
+        return large
     if text.endswith(".npy") or is_raw(text):
         return read_array(text)
     if not Path(text).exists():

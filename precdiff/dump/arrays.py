@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -98,3 +98,21 @@ class ArraysDump(Dump):
         for source in self._sources.values():
             if isinstance(source, Closing):
                 source.close()
+
+
+class ArrayFile(ArraysDump):
+    """A file of one array whose format and shape somebody gave, called `array`; no reader finds it."""
+
+    reader = "array"
+
+    def __init__(self, path: Path, source: Source) -> None:
+        super().__init__(path, Attributes(complete=True), (), [held("array", source)])
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Never: a file does not say so."""
+        return False
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        raise FileError(f"{path}: say its format and shape, as PATH:FORMAT:SHAPE")

@@ -7,13 +7,15 @@ figure depends on how a file is laid out. Values that are not those recorded rai
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from precdiff.dump.dump import Dump
 from precdiff.dump.statistics import CHECKSUMS, little_endian
 from precdiff.errors import FileError
-from precdiff.formats import Array, Format, from_bits, get_format
+from precdiff.formats import Array, Format, from_bits, get_format, native
 from precdiff.rounding import Rounding, round_array
 
 #: elements of a piece: some MiB in all, and a multiple of what a comparison takes at a time
@@ -47,9 +49,18 @@ class Streamed:
         for codes in _regrouped(self._codes(), PIECE):
             yield self._values(codes)
 
+    @property
+    def path(self) -> Path:
+        """The dump's path."""
+        return self._dump.path
+
     def load(self) -> Array:
         """All of it."""
         return np.concatenate(list(self.pieces())).reshape(self.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All of it in the ecosystem's dtype, for who needs it whole."""
+        return np.asarray(native(self.load(), self.format), dtype)
 
     def _values(self, codes: Array) -> Array:
         """Codes as carriers; stored in a wider format, they are those of the format they had."""

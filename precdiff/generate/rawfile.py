@@ -13,11 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
+from precdiff.dump import Streamed
+from precdiff.dump.arrays import ArrayFile
+from precdiff.dump.files.npy import npy_file
 from precdiff.dump.files.raw import described, raw_file, sidecar
+from precdiff.dump.files.stored import Room, Source, stored
 from precdiff.dump.reader import reader_of
 from precdiff.errors import FileError
 from precdiff.formats import Array, Format, get_format, native_dtype
 
+#: bytes of a file that is not read at once
+LARGE = 64 * 2**20
 _RAW = re.compile(r"(?P<path>.+):(?P<format>[A-Za-z]\w*):(?P<shape>[\d,x ]*)")
 _WAYS = (
     "Allowed are FILE.npy, FILE:FORMAT:SHAPE as in x.bin:fp16:64,1024, FILE with FILE.json beside it that gives format "
@@ -46,6 +52,25 @@ def _described(path: Path) -> Array:
     found, (format, _) = raw_file(path), described(path)
     codes = found.block((0,) * len(found.shape), found.shape)
     return np.asarray(codes).view(native_dtype(format)).reshape(found.shape)
+
+
+def large_array(text: str) -> Streamed | None:
+    """The array in a .npy or raw file that is too large to be read at once, piece by piece; None of any other."""
+    raw = _RAW.fullmatch(text) if not Path(text).is_file() else None
+    path = Path(raw["path"]) if raw else Path(text)
+    if not path.is_file() or path.stat().st_size < LARGE:
+        return None
+    if raw:
+        source: Source = stored(Room(path, 0, path.stat().st_size), get_format(raw["format"]), _shape(raw["shape"]))
+    elif path.suffix == ".npy":
+        source = npy_file(path)
+    elif sidecar(path).is_file():
+        source = raw_file(path)
+    else:
+        return None
+    if math.prod(source.shape) * source.format.storage.itemsize < LARGE:
+        return None  # of another length: reading it says so
+    return Streamed(ArrayFile(path, source), "array")
 
 
 def _only(path: Path) -> Array:

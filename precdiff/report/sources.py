@@ -73,6 +73,8 @@ def named_tensors(source: Any) -> dict[str, Named]:
         return _traced_tensors(source.trace_with(lambda id: Streamed(source, id)))
     if isinstance(source, Run | Trace):
         return _traced_tensors(traced(source)[0])
+    if isinstance(source, Streamed):
+        return {"array": (Identity(id="array", name="array"), source, source.format)}
     return {"array": _array("array", source)}
 
 
@@ -128,6 +130,6 @@ def _step(trace: Trace, step: Step, output: str) -> Named:
 
 def shown(source: Any) -> str:
     """How a report calls a source."""
-    if isinstance(source, str | Path | Dump):
-        return str(source.path if isinstance(source, Dump) else source)
+    if isinstance(source, str | Path | Dump | Streamed):
+        return str(source.path if isinstance(source, Dump | Streamed) else source)
     return f"run of {source.trace.kernel}" if isinstance(source, Run) else type(source).__name__

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from precdiff import api
+from precdiff.generate import rawfile
 from precdiff.report import Report
 
 
@@ -186,3 +187,26 @@ def test_check_refuses_another_document(precdiff, folder):
     (folder / "r.json").write_text('{"schema": "precdiff.run/1"}')
     result = precdiff("check", "r.json", "--max-ulp", "1")
     assert result.exit_code == 2 and "precdiff.report/1" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["npy", "raw", "sidecar"])
+@pytest.mark.parametrize("standard", ["auto", "ulp", "allclose", "cann-mixed", "snr-floor"])
+def test_large_files_are_compared_piece_by_piece_with_the_same_report(document, monkeypatch, kind, standard):
+    rng = np.random.default_rng(2)
+    expected = rng.normal(size=(700, 900)).astype(np.float16)
+    actual = np.where(rng.random(expected.shape) < 0.01, np.nextafter(expected, np.float16(9)), expected)
+    names = []
+    for name, array in (("a", actual), ("b", expected)):
+        np.save(f"{name}.npy", array)
+        array.tofile(f"{name}.bin")
+        array.tofile(f"{name}2.bin")
+        Path(f"{name}2.bin.json").write_text('{"format": "fp16", "shape": [700, 900]}')
+        names.append({"npy": f"{name}.npy", "raw": f"{name}.bin:fp16:700,900", "sidecar": f"{name}2.bin"}[kind])
+    words = ("compare", *names, "--standard", standard)
+    whole = document(*words)
+    monkeypatch.setattr(rawfile, "LARGE", 1000)
+    pieces = document(*words)
+    assert rawfile.large_array(names[0]) is not None
+    assert pieces["tensors"] == whole["tensors"] and pieces["verdict"] == whole["verdict"]
+    mixed = document("compare", names[0], "b.npy", "--standard", standard)
+    assert mixed["tensors"] == whole["tensors"]
