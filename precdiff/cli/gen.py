@@ -29,19 +29,26 @@ _KINDS = ("bin", "npz", "h5")
 @click.option("--adversarial", type=float, metavar="SECONDS", help="Hunt the inputs of the largest ULP error.")
 @click.option("--evaluations", type=int, metavar="N", help="Hunt for so many inputs tried; the same answer each time.")
 @click.option("--profile", metavar="NAME|FILE", default="ieee", show_default=True, help="The device that is hunted.")
-@click.option("-o", "--output", metavar="DIR", help="A new folder for the cases; without it they are only listed.")
+@click.option("-o", "--output", metavar="DIR", help="A new or empty folder; without it cases are only listed.")
 @click.option("--to", "kind", type=click.Choice(_KINDS), default="bin", show_default=True, help="Kind of files.")
-def command(terminal: Terminal, target: str, output: str | None, kind: str, **options: Any) -> int:
+@click.option("--force", is_flag=True, help="Replace the cases that are in DIR.")
+def command(
+    terminal: Terminal, target: str, settings: tuple[str, ...], format: str, shape: str | None, seed: int,
+    output: str | None, kind: str, force: bool, **search: Any,
+) -> int:  # fmt: skip
     """Make inputs that break kernels, each with the certified golden output.
 
     Each case is a folder as the Ascend samples have it: input/input_NAME.bin, output/golden.bin, case.json with format
     and shape of every file. KERNEL is a registered name or path/to/file.py:function, OP a name of `precdiff list ops`.
     """
-    from precdiff.generate import write_cases
+    from precdiff.generate import check_place, write_cases
 
     with terminal.waiting(f"making data for {target}"):
-        subject, cases, found = _cases(target, **options)
-        written = [] if output is None else write_cases(output, subject, cases, kind)
+        subject = _subject(target, settings, format, shape, seed)
+        if output is not None:
+            check_place(output, subject, kind, force)
+        cases, found = _cases(subject, **search)
+        written = [] if output is None else write_cases(output, subject, cases, kind, force)
     for case in cases:
         terminal.say(f"{case.name:28} {_shapes(case)}  {case.note}")
     if found is not None:
@@ -51,26 +58,31 @@ def command(terminal: Terminal, target: str, output: str | None, kind: str, **op
     return 0
 
 
-def _cases(
-    target: str, classes: str | None, format: str, shape: str | None, settings: tuple[str, ...], seed: int,
-    adversarial: float | None, evaluations: int | None, profile: str,
-) -> tuple[Subject, list[DataCase], Hunt | None]:  # fmt: skip
+def _subject(target: str, settings: tuple[str, ...], format: str, shape: str | None, seed: int) -> Subject:
     from precdiff.formats import get_format
-    from precdiff.generate import data_cases, hunt, hunted_cases
     from precdiff.generate.subject import subject_of
     from precdiff.generate.target import target_kernel
 
     kernel = target_kernel(target)
     set_to = {name: kernel.option(name, text) for name, text in map(_pair, settings)}
-    how: dict[str, Any] = {"format": format, "shape": _shape(shape), "seed": seed, "options": set_to}
-    subject = subject_of(kernel, get_format(format), how["shape"], seed=seed, options=set_to)
+    return subject_of(kernel, get_format(format), _shape(shape), seed=seed, options=set_to)
+
+
+def _cases(
+    subject: Subject, classes: str | None, adversarial: float | None, evaluations: int | None, profile: str
+) -> tuple[list[DataCase], Hunt | None]:
+    from precdiff.generate import data_cases, hunt, hunted_cases
+
+    how: dict[str, Any] = {
+        "format": subject.common, "shape": subject.shapes, "seed": subject.seed, "options": subject.options,
+    }  # fmt: skip
     hunted = adversarial is not None or evaluations is not None
-    cases = [] if hunted and classes is None else data_cases(kernel, classes=classes, **how)
+    cases = [] if hunted and classes is None else data_cases(subject.kernel, classes=classes, **how)
     if not hunted:
-        return subject, cases, None
+        return cases, None
     device = changed_profile(profile, {})
-    found = hunt(kernel, seconds=adversarial, evaluations=evaluations, profile=device, **how)
-    return subject, [*cases, *hunted_cases(found)], found
+    found = hunt(subject.kernel, seconds=adversarial, evaluations=evaluations, profile=device, **how)
+    return [*cases, *hunted_cases(found)], found
 
 
 def _pair(word: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from precdiff.generate import distributions as distributions  # registers the ro
 from precdiff.generate.cases import DATA_ROWS, DataCase, data_cases, data_classes
 from precdiff.generate.generator import GENERATORS, Draw, Generator
 from precdiff.generate.inputs import input_array, input_format, stream
-from precdiff.generate.layout import write_cases
+from precdiff.generate.layout import check_place, write_cases
 from precdiff.generate.rawfile import read_array
 from precdiff.generate.search import Hunt, hunt, hunted_cases
 from precdiff.generate.spec import Spec, generate, parse_spec
@@ -23,6 +23,7 @@ __all__ = [
     "Generator",
     "Hunt",
     "Spec",
+    "check_place",
     "data_cases",
     "data_classes",
     "generate",

@@ -65,6 +65,9 @@ class DataRow:
         return (self.make.__doc__ or "").partition("\n")[0]
 
 
+#: the class of what a search found (search.py)
+HUNTED = "adversarial"
+
 DATA_ROWS: Registry[DataRow] = Registry("data row", "precdiff.generate.classes")
 
 

@@ -5,13 +5,15 @@
     CASE/case.json                  precdiff.case/1: kernel, options, class, note, and of every file format and shape
 
 as the Ascend samples' gen_data.py lays them out; or CASE.npz and CASE.h5 with tensors called `input/<name>` and
-`golden/<name>`. A folder appears whole, by a rename, or not at all; one that holds something is never written into.
+`golden/<name>`. Cases appear together, by renames at the end, or not at all; what is not ours is never replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +25,14 @@ import numpy as np
 from precdiff.dump import DumpWriter
 from precdiff.dump.rows import Attributes
 from precdiff.dump.target import reason
-from precdiff.errors import FileError
+from precdiff.errors import FileError, KernelError
 from precdiff.formats import Array, Format, carrier, native, to_bits
-from precdiff.generate.cases import DataCase
+from precdiff.generate.cases import HUNTED, DataCase, data_classes
 from precdiff.generate.golden import Golden, golden
 from precdiff.generate.subject import Subject
 
 SCHEMA = "precdiff.case/1"
+_PART = "precdiff-part"
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,33 @@ class Made:
 def made(subject: Subject, case: DataCase) -> Made:
     """A case with what its outputs should be."""
     inputs = {name: (carrier(values), subject.formats[name]) for name, values in case.inputs.items()}
-    with np.errstate(all="ignore"):
-        return Made(case, inputs, golden(subject, case.inputs))
+    try:
+        with np.errstate(all="ignore"):
+            return Made(case, inputs, golden(subject, case.inputs))
+    except KernelError as error:
+        advice = "An input that may not hold any number says so: @kernel(formats=..., examples=...)"
+        raise KernelError(f"case {case.name}: {error}. {advice}") from None
 
 
-def write_cases(folder: str | Path, subject: Subject, cases: Sequence[DataCase], kind: str = "bin") -> list[Path]:
-    """Write every case into a new folder; the paths of the cases. `kind` is bin, npz or h5.
+def check_place(folder: str | Path, subject: Subject, kind: str = "bin", force: bool = False) -> None:
+    """FileError where `write_cases` could not write; for those who compute for long before."""
+    _replaceable(Path(folder), force)
+    formats = (*subject.formats.values(), *subject.output_formats().values())
+    foreign = [format.name for format in formats if not hasattr(np, format.native)]
+    if kind == "npz" and foreign:
+        raise FileError(f"a .npz cannot say that its values are {min(foreign)}; write bin or h5")
 
-    FileError where the folder holds something already.
+
+def write_cases(
+    folder: str | Path, subject: Subject, cases: Sequence[DataCase], kind: str = "bin", force: bool = False
+) -> list[Path]:
+    """Write every case into a new or empty folder; the paths of the cases. `kind` is bin, npz or h5.
+
+    FileError where the folder holds something already; with `force` cases written earlier are replaced, and only they.
     """
+    check_place(folder, subject, kind, force)
     place = Path(folder)
-    with _whole(place) as new:
+    with _whole(place, force) as new:
         for case in cases:
             _WRITERS[kind](new / case.name, subject, made(subject, case))
     ending = "" if kind == "bin" else f".{kind}"
@@ -62,19 +81,61 @@ def write_cases(folder: str | Path, subject: Subject, cases: Sequence[DataCase],
 
 
 @contextlib.contextmanager
-def _whole(place: Path) -> Iterator[Path]:
-    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise FileError(f"{place} exists and is no empty folder; choose another name, or delete it first")
-    new = place.with_name(f".{place.name}.precdiff-part")
+def _whole(named: Path, force: bool) -> Iterator[Path]:
+    """A folder to write into, whose entries come to their place together at the end."""
+    place, old = Path(os.path.realpath(named)), _replaceable(named, force)
+    aside = f".{_PART}-{secrets.token_hex(4)}"
+    # inside a folder that is there: it may be the working folder, or a file system of its own
+    part = place / aside if place.is_dir() else place.with_name(f"{aside}-{place.name[:100]}")
+    new = part / "new"
     try:
-        shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
         yield new
-        new.replace(place)
+        _placed(new, place, old)
     except OSError as error:
-        raise FileError(f"cannot write {place}: {reason(error)}") from error
+        raise FileError(f"cannot write {named}: {reason(error)}") from error
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _placed(new: Path, place: Path, old: Sequence[Path]) -> None:
+    if not place.is_dir():
+        new.replace(place)
+        return
+    away = new.parent / "old"
+    away.mkdir()
+    for entry in old:
+        entry.replace(away / entry.name)
+    for entry in sorted(new.iterdir()):
+        entry.replace(place / entry.name)
+
+
+def _replaceable(named: Path, force: bool) -> list[Path]:
+    """What a folder holds already, which may be replaced."""
+    place = Path(os.path.realpath(named))
+    try:
+        held = sorted(place.iterdir()) if place.is_dir() else []
+        there = os.path.lexists(place)
+    except OSError as error:
+        raise FileError(f"cannot write {named}: {reason(error)}") from error
+    if (there and not place.is_dir()) or (held and not force):
+        raise FileError(f"{named} exists and is no empty folder; choose another name, or replace its cases by force")
+    foreign = next((entry.name for entry in held if not _is_case(entry)), None)
+    if foreign is not None:
+        raise FileError(f"{named} holds {foreign}, which is no case of precdiff gen; choose another name")
+    return held
+
+
+def _is_case(entry: Path) -> bool:
+    """Whether gen wrote it: a case as a folder or a file, or what a killed run left."""
+    if entry.name.startswith(f".{_PART}-"):
+        return True
+    if entry.suffix in (".npz", ".h5"):
+        return entry.is_file() and entry.name.split("-")[0] in (*data_classes(), HUNTED)
+    try:
+        return bool(json.loads((entry / "case.json").read_text(encoding="utf-8"))["schema"] == SCHEMA)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _bin(path: Path, subject: Subject, row: Made) -> None:
@@ -120,9 +181,6 @@ def _document(
 def _npz(path: Path, subject: Subject, row: Made) -> None:
     tensors = {f"input/{name}": held for name, held in row.inputs.items()}
     tensors |= {f"golden/{name}": (one.values, one.format) for name, one in row.outputs.items()}
-    foreign = sorted({format.name for _, format in tensors.values() if not hasattr(np, format.native)})
-    if foreign:
-        raise FileError(f"a .npz cannot say that its values are {foreign[0]}; write bin or h5")
     arrays: dict[str, Any] = {name: native(*held) for name, held in tensors.items()}
     np.savez(path.with_name(f"{path.name}.npz"), **arrays)
 

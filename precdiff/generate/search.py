@@ -24,7 +24,7 @@ from precdiff.device import DeviceProfile
 from precdiff.diagnose.judgement import Judgement
 from precdiff.errors import PrecDiffError
 from precdiff.formats import Array, Format, carrier, get_format, native, ulp_error
-from precdiff.generate.cases import DataCase, data_cases
+from precdiff.generate.cases import HUNTED, DataCase, data_cases
 from precdiff.generate.mutation import Space, children
 from precdiff.generate.scoring import Scorer, Scores, scorer_of, typical_points
 from precdiff.generate.subject import Shape, subject_of
@@ -99,16 +99,16 @@ def hunted_cases(found: Hunt) -> list[DataCase]:
 def _as_cases(name: str, points: Mapping[str, np.ndarray], note: str, together: bool) -> Iterator[DataCase]:
     count = max(map(len, points.values()), default=0)
     if together and count:
-        yield DataCase(f"adversarial-{name}", "adversarial", points, note)
+        yield DataCase(f"{HUNTED}-{name}", HUNTED, points, note)
     for number in range(0 if together else count):
-        yield DataCase(f"adversarial-{name}-{number}", "adversarial", {n: a[number] for n, a in points.items()}, note)
+        yield DataCase(f"{HUNTED}-{name}-{number}", HUNTED, {n: a[number] for n, a in points.items()}, note)
 
 
 def _check(evaluations: Any, seconds: Any) -> None:
     if evaluations is not None and (type(evaluations) is not int or evaluations < 1):
         raise PrecDiffError(f"evaluations: found {evaluations!r}; allowed is a whole number of at least 1")
-    if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
-        raise PrecDiffError(f"seconds: found {seconds!r}; allowed is a number above 0")
+    if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+        raise PrecDiffError(f"seconds: found {seconds!r}; allowed is a finite number above 0")
 
 
 @dataclass

@@ -53,8 +53,9 @@ class Subject:
 
     @property
     def main(self) -> list[str]:
-        """The inputs that hold the data: of the common format, and of as many axes as any of them."""
-        names = [name for name in self.shapes if self.formats[name] == self.common]
+        """The inputs that hold the data: of no format of their own if there are such, and of the most axes of them."""
+        own = self.kernel.formats
+        names = [n for n in self.shapes if n not in own] or [n for n in self.shapes if self.formats[n] == self.common]
         most = max((len(self.shapes[name]) for name in names), default=0)
         return [name for name in names if len(self.shapes[name]) == most]
 
@@ -133,9 +134,15 @@ class Subject:
 
 
 def subject_of(kernel: Kernel, common: Format, shape: Shape | Mapping[str, Shape] | None, **more: Any) -> Subject:
-    """The subject (`more` are its other fields), after one run that shows the kernel takes these shapes."""
+    """The subject (`more` are its other fields), after one run that shows the kernel takes these shapes.
+
+    Where every input has a format of its own, that of the first one is the common one, whatever is asked for.
+    """
     check_seed(more.get("seed"))
-    made = Subject(kernel, common, _shapes(kernel, shape), **more)
+    shapes = _shapes(kernel, shape)
+    if shapes and all(name in kernel.formats for name in shapes):
+        common = input_format(kernel.formats[next(iter(shapes))], common)
+    made = Subject(kernel, common, shapes, **more)
     try:
         made.trial  # noqa: B018 - that it can be had is what is asked
     except KernelError as error:

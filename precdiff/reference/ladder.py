@@ -1,8 +1,9 @@
 """The ladder of certified references: interval -> double-double -> ball -> mpmath (DESIGN 3, "Certified").
 
 Every rung's result contains the truth, so they can be mixed element by element: an element keeps the first rung that
-knows it to 0.01 ULP of the target format, and only the others climb, with their ancestors: elementwise tensors of one
-shape together, at the elements still open in any of them. What the last rung leaves open is `undecided`.
+knows it to 0.01 ULP of the target format (or to the `doubt` that is given, such as how it is rounded), and only the
+others climb, with their ancestors: elementwise tensors of one shape together, at the elements still open in any of
+them. What the last rung leaves open is `undecided`.
 
 `mpmath` forces mpmath for everything: two precisions, radius 4 times their difference, status `estimated`. "Raise the
 precision until it stops changing" alone is unsound (Kahan's H), which is why the rungs are enclosures.
@@ -10,12 +11,13 @@ precision until it stops changing" alone is unsound (Kahan's H), which is why th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
 from precdiff.errors import PrecDiffError, UnknownNameError
-from precdiff.formats import get_format
+from precdiff.formats import Format, get_format
 from precdiff.machine import BallMachine, DoubleDoubleMachine, IntervalMachine, Machine, MpMachine, RealArray, Tensor
 from precdiff.machine.realarray import FINITE, UNKNOWN
 from precdiff.reference.reference import Reference, undecided
@@ -24,13 +26,18 @@ from precdiff.trace import Trace, evaluate
 
 BACKENDS = ("auto", "mpmath")
 
+#: which elements of a tensor have to climb on, given its format
+Doubt: TypeAlias = Callable[[RealArray, Format], np.ndarray]
+
 #: precisions of the ball rung, in bits; the last is the cap
 BALL_BITS = (128, 400, 1200)
 
 
-def total(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
+def total(
+    trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto", doubt: Doubt = undecided
+) -> dict[str, Reference]:
     """Ideal mathematics from the input bits, float casts ignored, for the tensors `wanted` (default: every step's)."""
-    return _references(trace, wanted, backend, "ignored")
+    return _references(trace, wanted, backend, "ignored", doubt)
 
 
 def storage(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "auto") -> dict[str, Reference]:
@@ -48,11 +55,13 @@ def local(trace: Trace, wanted: Iterable[str] | None = None, backend: str = "aut
     }
 
 
-def _references(trace: Trace, wanted: Iterable[str] | None, backend: str, casts: str) -> dict[str, Reference]:
+def _references(
+    trace: Trace, wanted: Iterable[str] | None, backend: str, casts: str, doubt: Doubt = undecided
+) -> dict[str, Reference]:
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
     tensors = [s.id for s in trace.steps] if wanted is None else list(wanted)
-    return _by_mpmath(trace, tensors, casts) if backend == "mpmath" else _climb(trace, tensors, casts)
+    return _by_mpmath(trace, tensors, casts) if backend == "mpmath" else _climb(trace, tensors, casts, doubt)
 
 
 def _rungs(casts: str) -> Iterator[Machine]:
@@ -62,7 +71,7 @@ def _rungs(casts: str) -> Iterator[Machine]:
         yield BallMachine(bits, casts)
 
 
-def _climb(trace: Trace, tensors: Collection[str], casts: str) -> dict[str, Reference]:
+def _climb(trace: Trace, tensors: Collection[str], casts: str, doubt: Doubt) -> dict[str, Reference]:
     found: dict[str, Reference] = {}
     open_ = {id: np.ones(trace.values[id].shape, bool) for id in tensors}
     for machine in _rungs(casts):
@@ -70,7 +79,8 @@ def _climb(trace: Trace, tensors: Collection[str], casts: str) -> dict[str, Refe
             break
         for id, (mask, values) in _on(machine, trace, open_).items():
             found[id] = _merged(found.get(id), mask, values, machine)
-        open_ = {id: mask for id, mask in _still_open(trace, found, open_).items() if mask.any()}
+        still = {id: doubt(found[id].values, get_format(trace.formats[id])) for id in open_}
+        open_ = {id: mask for id, mask in still.items() if mask.any()}
     return {id: _settled(trace, id, found[id]) for id in tensors}
 
 
@@ -122,10 +132,6 @@ def _merged(before: Reference | None, mask: np.ndarray, values: RealArray, machi
     known = mask & (values.kind != UNKNOWN)
     kept = values if before is None else before.values.where(known, values)
     return Reference(kept, str(getattr(machine, "name", "")), int(getattr(machine, "bits", 0)), "certified")
-
-
-def _still_open(trace: Trace, found: dict[str, Reference], open_: Collection[str]) -> dict[str, np.ndarray]:
-    return {id: undecided(found[id].values, get_format(trace.formats[id])) for id in open_}
 
 
 def _settled(trace: Trace, id: str, reference: Reference) -> Reference:

@@ -1,6 +1,7 @@
 """`precdiff gen`: cases listed and written, and what is said where they cannot be."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,23 @@ def test_a_hunt_ends_in_cases_of_its_own(document, precdiff):
     inputs = [word for name in "xy" for word in ("--input", f"{name}={worst['path']}/input/input_{name}.bin")]
     precdiff("run", "pow", *inputs, "-o", "run.h5")
     assert document("compare", "run.h5")["tensors"][-1]["max_ulp"] == pytest.approx(hunted["max_ulp"])
+
+
+def test_where_it_cannot_be_written_nothing_is_hunted_first(precdiff):
+    Path("full").mkdir()
+    Path("full/mine").touch()
+    start = time.monotonic()
+    assert precdiff("gen", "exp", "--format", "fp32", "--adversarial", "60", "-o", "full").exit_code == 2
+    assert precdiff("gen", "exp", "--format", "bf16", "--evaluations", "9", "--to", "npz", "-o", "d").exit_code == 2
+    assert time.monotonic() - start < 30
+
+
+def test_by_force_cases_are_made_anew(document, precdiff):
+    words = ("gen", "exp", "--shape", "4", "-o", "data", "--classes")
+    document(*words, "typical")
+    assert precdiff(*words, "special").exit_code == 2
+    made = document(*words, "special", "--force")
+    assert sorted(map(str, Path("data").iterdir())) == sorted(row["path"] for row in made["cases"])
 
 
 def test_both_classes_and_a_hunt(document):

@@ -1,12 +1,14 @@
 """Cases as files: what lies where, that golden outputs are the truth rounded once, and that all appears or nothing."""
 
 import json
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
 import precdiff
+from precdiff import ops
 from precdiff.errors import FileError
 from precdiff.formats import FORMATS, carrier, get_format, next_down, next_up
 from precdiff.generate import data_cases, layout, read_array, write_cases
@@ -45,9 +47,43 @@ def test_the_golden_output_is_that_of_the_meant_function_not_of_the_twin():
     assert twin.tolist() == meant.tolist() and np.isfinite(twin).all()
 
 
+def test_beside_a_tie_the_truth_decides_not_the_middle_of_a_ball():
+    """m = beta1 m + (1 - beta1) g with beta1 0.9 as binary64 has it: often within 1e-15 of a tie of fp16."""
+    made, beta = subject("adam_step", shape=(1024,)), Fraction(0.9)
+    wide = made.completed({n: made.rng("tie", n).normal(0, 4, 1024) for n in ("m", "grad")})
+    found = golden(made, {**wide, "v": np.abs(wide["v"])})["m"]
+    assert found.undecided == 0
+    low, high = (carrier(step(found.values, "fp16")) for step in (next_down, next_up))
+    near_ties = 0
+    for m, g, here, below, above in zip(wide["m"], wide["grad"], found.values, low, high, strict=True):
+        truth = beta * Fraction(float(m)) + (1 - beta) * Fraction(float(g))
+        away = [abs(truth - Fraction(float(value))) for value in (below, here, above)]
+        assert away[1] < away[0] and away[1] < away[2]
+        near_ties += min(away[0], away[2]) - away[1] < Fraction(1, 10**15)
+    assert near_ties > 10
+
+
 def test_what_no_precision_decides_is_counted():
-    made = subject("floor", shape=(3,))
-    assert golden(made, {"x": np.float16([0.5, 1, 1.5])})["out"].undecided == 0
+    @precdiff.kernel
+    def hidden_half(x):
+        return ops.floor(ops.exp(ops.log(x)))  # of 3: floor of a number of which no precision tells that it is 3
+
+    found = golden(subject(hidden_half, shape=(2,)), {"x": np.float16([3, 3.5])})["out"]
+    assert (found.undecided, float(found.values[1])) == (1, 3.0)
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "softmax"])
+def test_beyond_fp64s_range_the_sign_of_a_zero_is_no_doubt(name):
+    x = np.float16([[-65504, 0, 65504]])
+    assert golden(subject(name, shape=(1, 3)), {"x": x})["out"].undecided == 0
+
+
+def test_what_comes_out_as_it_went_in_has_a_golden_output_too():
+    @precdiff.kernel
+    def both(x):
+        return x, x + 1.0
+
+    assert golden(subject(both, shape=(2,)), {"x": np.float16([1, 2])})["out0"].values.tolist() == [1, 2]
 
 
 def test_the_layout_is_that_of_the_samples(tmp_path):
@@ -109,11 +145,37 @@ def test_a_npz_has_no_place_for_bf16(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_that_holds_something_is_left_alone(tmp_path, force):
     (tmp_path / "mine").write_text("kept")
-    with pytest.raises(FileError, match="exists and is no empty folder"):
-        written(tmp_path, "exp", classes="typical")
+    says = "holds mine, which is no case of precdiff gen" if force else "exists and is no empty folder"
+    with pytest.raises(FileError, match=says):
+        write_cases(tmp_path, subject("exp"), data_cases("exp", classes="typical"), force=force)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("kind", ["bin", "npz", "h5"])
+def test_cases_are_replaced_by_force_only(tmp_path, kind):
+    _, old, _ = written(tmp_path, "exp", kind=kind, classes="typical,special")
+    (tmp_path / ".precdiff-part-killed").mkdir()
+    made, cases = subject("softmax"), data_cases("softmax", classes="typical")
+    with pytest.raises(FileError, match=r"exists and is no empty folder; .* or replace its cases by force"):
+        write_cases(tmp_path, made, cases, kind)
+    assert len(list(tmp_path.iterdir())) == len(old) + 1
+    paths = write_cases(tmp_path, made, cases, kind, force=True)
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_the_working_folder_and_a_link_are_filled(tmp_path, monkeypatch):
+    work, link = tmp_path / "work", tmp_path / "link"
+    work.mkdir()
+    link.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.chdir(work)
+    before = work.stat().st_ino
+    for place in (".", link):
+        write_cases(place, subject("exp"), data_cases("exp", classes="typical")[:1])
+    assert work.stat().st_ino == before and link.is_symlink()
+    assert [p.name for p in work.iterdir()] == [p.name for p in link.iterdir()] == ["typical-uniform"]
 
 
 def test_all_appears_or_nothing(tmp_path, monkeypatch):

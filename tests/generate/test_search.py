@@ -1,5 +1,8 @@
 """The adversarial search: what can be tried out is tried out, the rest climbs higher than many more random points."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,9 +16,18 @@ from precdiff.generate.scoring import scorer_of, typical_points
 from precdiff.generate.subject import subject_of
 from precdiff.generate.target import target_kernel
 from precdiff.kernels import kernel
+from precdiff.ops import OPS, Elementwise
 
-#: of one input, so that all 2^16 can be tried
-UNARY = ["silu_naive", "sigmoid_naive", "gelu_naive", "gelu_tanh_naive", "exp", "tanh", "log", "rsqrt", "erfc", "sin"]
+_script = importlib.util.spec_from_file_location("adversarial", Path(__file__).parents[2] / "benchmarks/adversarial.py")
+adversarial = importlib.util.module_from_spec(_script)
+_script.loader.exec_module(adversarial)
+
+#: of one input, so that all 2^16 can be tried: those tried every time, and all of the ops' table
+FEW = ["silu_naive", "sigmoid_naive", "gelu_naive", "gelu_tanh_naive", "exp", "tanh", "log", "rsqrt", "erfc", "sin"]
+UNARY = [
+    name for name, op in OPS.items()
+    if isinstance(op, Elementwise) and not op.result and list(target_kernel(name).inputs) == ["x"]
+]  # fmt: skip
 
 
 def exhaustive_maximum(name, format):
@@ -29,8 +41,11 @@ def exhaustive_maximum(name, format):
     return tensor.max_ulp
 
 
-@pytest.mark.parametrize("format", ["fp16", pytest.param("bf16", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [pytest.param(n, f, marks=() if n in FEW and f == "fp16" else pytest.mark.slow)
+     for n in {**dict.fromkeys(FEW), **dict.fromkeys(UNARY)} for f in ("fp16", "bf16")],
+)  # fmt: skip
 def test_of_a_16_bit_format_the_maximum_is_found(name, format):
     found = hunt(name, format=format)
     assert found.exhaustive and found.evaluations <= 2**16
@@ -60,6 +75,15 @@ def test_it_climbs_higher_than_twenty_times_as_many_random_points(target, format
     found = hunt(target, format=format, shape=shape, evaluations=5_000, seed=seed)
     assert found.evaluations <= 5_000 and not found.exhaustive
     assert found.max_ulp >= random_maximum(target, format, shape, 100_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", adversarial.CASES, ids=["pow", "softmax_naive", "layernorm_one_pass", "log(1+x)"])
+def test_it_climbs_as_high_as_ten_million_random_points(case):
+    target, format, shape = case
+    found = hunt(target, format=format, shape=shape, evaluations=500_000)
+    assert found.evaluations <= 500_000
+    assert found.max_ulp >= adversarial.random_worst(target, format, shape, 10_000_000)
 
 
 def test_the_same_seed_gives_the_same_answer():
@@ -103,7 +127,7 @@ def test_children_are_finite_numbers_of_the_format():
     [
         ({"evaluations": 0}, "evaluations: found 0; allowed is a whole number of at least 1"),
         ({"evaluations": 2.5}, "evaluations: found 2.5"), ({"seconds": float("nan")}, "seconds: found nan"),
-        ({"seconds": -1}, "seconds: found -1; allowed is a number above 0"),
+        ({"seconds": -1}, "seconds: found -1; allowed is a finite number above 0"),
         ({"format": "i8"}, "hunt: found the format i8; allowed are float formats"),
     ],
 )  # fmt: skip
