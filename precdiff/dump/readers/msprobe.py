@@ -53,16 +53,16 @@ class MsprobeDump(Dump):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """A folder with such a json in it or below it, or the json."""
         if path.is_dir():
-            return next(_members(path), None) is not None
+            return next(_below(path), None) is not None
         return head.lstrip().startswith(b"{") and all(key in head for key in _KEYS)
 
     @classmethod
     def members(cls, path: Path) -> list[Path]:
-        return list(_members(path)) if path.is_dir() else [path]
+        return list(_below(path)) if path.is_dir() else [path]
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        document = path if path.is_file() else next(_members(path))
+        document = path if path.is_file() else next(_below(path))
         found = read_object(document)
         if not isinstance(found.get("data"), dict):
             raise FileError(f"{document}: found no entries (key data); the run that wrote it may have ended early")
@@ -94,6 +94,13 @@ class MsprobeDump(Dump):
             said, held = f"{row.stored_format} {list(row.shape)}", f"{found.format} {list(found.shape)}"
             raise FileError(f"{self.path}: tensor {row.id!r} is {said} by the json, but {file.name} holds {held}")
         return found
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """The dumps of a folder, or where it is none itself, of the folders in it."""
+    own = list(_members(path))
+    inner = (place for place in sorted(path.iterdir()) if not own and place.is_dir() and not place.is_symlink())
+    yield from (*own, *(found for place in inner for found in _members(place)))
 
 
 def _members(path: Path) -> Iterator[Path]:

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from precdiff import api
 from precdiff.dump import open_dump, open_dumps
 from precdiff.dump.calls import parse_call
-from precdiff.errors import FileError
+from precdiff.errors import FileError, NotComparableError
 
 ROOT = Path(__file__).parents[3]
 CASES = Path(os.environ.get("PRECDIFF_CASES", ROOT / "../shared/cases")) / "msprobe"
@@ -210,6 +211,15 @@ def test_steps_and_ranks_are_a_set(tmp_path):
 
 
 # What is kept apart, left out and refused.
+
+
+def test_a_folder_of_several_dumps_names_them(tmp_path):
+    for name in ("npu", "gpu"):
+        write(tmp_path / name / "step0" / "rank0", {"Torch.exp.0.forward": {"output": [leaf()]}})
+    with pytest.raises(FileError, match=r"holds 2 dumps: gpu/step0/rank0/dump\.json, npu/.*Name one of them"):
+        open_dump(tmp_path)
+    with pytest.raises(NotComparableError, match=r"2 dumps of one step and rank: .*name one of them"):
+        api.compare(tmp_path, tmp_path / "npu")
 
 
 def test_bf16_is_stored_as_fp32_where_the_file_cannot_hold_it(tmp_path):
